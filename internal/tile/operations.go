@@ -20,8 +20,8 @@ const (
 	streamBytes = 4
 	// singles is the index of the first tile for float32 in a table.
 	singles = 16
-	// narrowTile is the index of the tile of solveFew for rows that fill no vector of AVX-512.
-	narrowTile = 1
+	// twoHalves is the index of tiles for columns in two halves of a vector.
+	twoHalves = 8
 )
 
 // operations are the tiles of a tier: addresses of code, 0 where the tier has none and the definition in Go
@@ -101,15 +101,11 @@ type operations struct {
 	largestIndex       [17]int
 	largestPair        [17]int
 	swap               [17]int
-	solveRows          [21]int
-	multiplyRows       [21]int
-	solveRowsPart      [19]int
-	multiplyRowsPart   [19]int
-	solveFew           [2]int
-	solvePairs         [21]int
-	multiplyPairs      [21]int
-	solveWholePairs    [17]int
-	multiplyWholePairs [17]int
+	solveRows          [25]int
+	multiplyRows       [25]int
+	solveFew           [1]int
+	solvePairs         [25]int
+	multiplyPairs      [25]int
 	solvePair          [17]int
 	multiplyPair       [17]int
 	solveUpper         int

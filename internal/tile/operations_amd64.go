@@ -199,12 +199,6 @@ func solveRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int
 func multiplyRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int)
 
 //go:noescape
-func solveRowsPartTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int)
-
-//go:noescape
-func multiplyRowsPartTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int)
-
-//go:noescape
 func solveFewTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int)
 
 //go:noescape
@@ -212,12 +206,6 @@ func solvePairsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across in
 
 //go:noescape
 func multiplyPairsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int)
-
-//go:noescape
-func solveWholePairsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int)
-
-//go:noescape
-func multiplyWholePairsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int)
 
 //go:noescape
 func solvePairTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int)

@@ -158,44 +158,48 @@ DATA operations_avx2<>+6104(SB)/8, $·swap_avx2(SB)
 DATA operations_avx2<>+6232(SB)/8, $·swap32_avx2(SB)
 DATA operations_avx2<>+6248(SB)/8, $·solveRows_1_avx2(SB)
 DATA operations_avx2<>+6256(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+6264(SB)/8, $·solveRows_3_avx2(SB)
 DATA operations_avx2<>+6272(SB)/8, $·solveRows_4_avx2(SB)
 DATA operations_avx2<>+6376(SB)/8, $·solveRows32_1_avx2(SB)
 DATA operations_avx2<>+6384(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+6392(SB)/8, $·solveRows32_3_avx2(SB)
 DATA operations_avx2<>+6400(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+6416(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+6424(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+6440(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+6544(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+6552(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+6568(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+6592(SB)/8, $·solveRowsPart_2_avx2(SB)
-DATA operations_avx2<>+6720(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+6744(SB)/8, $·multiplyRowsPart_2_avx2(SB)
-DATA operations_avx2<>+6872(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx2<>+6880(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+6904(SB)/8, $·solvePairs_1_avx2(SB)
-DATA operations_avx2<>+6912(SB)/8, $·solvePairs_2_avx2(SB)
-DATA operations_avx2<>+6928(SB)/8, $·solvePairs_4_avx2(SB)
-DATA operations_avx2<>+7032(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx2<>+7040(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx2<>+7056(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx2<>+7072(SB)/8, $·multiplyPairs_1_avx2(SB)
-DATA operations_avx2<>+7080(SB)/8, $·multiplyPairs_2_avx2(SB)
-DATA operations_avx2<>+7096(SB)/8, $·multiplyPairs_4_avx2(SB)
-DATA operations_avx2<>+7200(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx2<>+7208(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx2<>+7224(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx2<>+7232(SB)/8, $·solveWholePairs_avx2(SB)
-DATA operations_avx2<>+7360(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx2<>+7368(SB)/8, $·multiplyWholePairs_avx2(SB)
-DATA operations_avx2<>+7496(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx2<>+7504(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx2<>+7632(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx2<>+7640(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx2<>+7768(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx2<>+7776(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+7784(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $7864
+DATA operations_avx2<>+6432(SB)/8, $·solveRows32_8_avx2(SB)
+DATA operations_avx2<>+6448(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+6456(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+6464(SB)/8, $·multiplyRows_3_avx2(SB)
+DATA operations_avx2<>+6472(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+6576(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+6584(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+6592(SB)/8, $·multiplyRows32_3_avx2(SB)
+DATA operations_avx2<>+6600(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+6632(SB)/8, $·multiplyRows32_8_avx2(SB)
+DATA operations_avx2<>+6640(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+6656(SB)/8, $·solvePairs_1_avx2(SB)
+DATA operations_avx2<>+6664(SB)/8, $·solvePairs_2_avx2(SB)
+DATA operations_avx2<>+6672(SB)/8, $·solvePairs_3_avx2(SB)
+DATA operations_avx2<>+6680(SB)/8, $·solvePairs_4_avx2(SB)
+DATA operations_avx2<>+6784(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx2<>+6792(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx2<>+6800(SB)/8, $·solvePairs32_3_avx2(SB)
+DATA operations_avx2<>+6808(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx2<>+6840(SB)/8, $·solvePairs32_8_avx2(SB)
+DATA operations_avx2<>+6856(SB)/8, $·multiplyPairs_1_avx2(SB)
+DATA operations_avx2<>+6864(SB)/8, $·multiplyPairs_2_avx2(SB)
+DATA operations_avx2<>+6872(SB)/8, $·multiplyPairs_3_avx2(SB)
+DATA operations_avx2<>+6880(SB)/8, $·multiplyPairs_4_avx2(SB)
+DATA operations_avx2<>+6984(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx2<>+6992(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx2<>+7000(SB)/8, $·multiplyPairs32_3_avx2(SB)
+DATA operations_avx2<>+7008(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx2<>+7040(SB)/8, $·multiplyPairs32_8_avx2(SB)
+DATA operations_avx2<>+7048(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx2<>+7176(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx2<>+7184(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx2<>+7312(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx2<>+7320(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+7328(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $7408
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -364,52 +368,60 @@ DATA operations_avx512<>+6104(SB)/8, $·swap_avx2(SB)
 DATA operations_avx512<>+6232(SB)/8, $·swap32_avx2(SB)
 DATA operations_avx512<>+6248(SB)/8, $·solveRows_1_avx512(SB)
 DATA operations_avx512<>+6256(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+6264(SB)/8, $·solveRows_3_avx512(SB)
 DATA operations_avx512<>+6272(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+6304(SB)/8, $·solveRows_2_avx2(SB)
 DATA operations_avx512<>+6376(SB)/8, $·solveRows32_1_avx2(SB)
 DATA operations_avx512<>+6384(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+6392(SB)/8, $·solveRows32_3_avx2(SB)
 DATA operations_avx512<>+6400(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+6416(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+6440(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+6544(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+6552(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+6568(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+6592(SB)/8, $·solveRowsPart_2_avx512(SB)
-DATA operations_avx512<>+6720(SB)/8, $·solveRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+6744(SB)/8, $·multiplyRowsPart_2_avx512(SB)
-DATA operations_avx512<>+6872(SB)/8, $·multiplyRowsPart32_2_avx2(SB)
-DATA operations_avx512<>+6880(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+6888(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx512<>+6904(SB)/8, $·solvePairs_1_avx512(SB)
-DATA operations_avx512<>+6912(SB)/8, $·solvePairs_2_avx512(SB)
-DATA operations_avx512<>+6928(SB)/8, $·solvePairs_4_avx512(SB)
-DATA operations_avx512<>+7032(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx512<>+7040(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx512<>+7056(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx512<>+7072(SB)/8, $·multiplyPairs_1_avx512(SB)
-DATA operations_avx512<>+7080(SB)/8, $·multiplyPairs_2_avx512(SB)
-DATA operations_avx512<>+7096(SB)/8, $·multiplyPairs_4_avx512(SB)
-DATA operations_avx512<>+7200(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx512<>+7208(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx512<>+7224(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx512<>+7232(SB)/8, $·solveWholePairs_avx512(SB)
-DATA operations_avx512<>+7360(SB)/8, $·solveWholePairs32_avx2(SB)
-DATA operations_avx512<>+7368(SB)/8, $·multiplyWholePairs_avx512(SB)
-DATA operations_avx512<>+7496(SB)/8, $·multiplyWholePairs32_avx2(SB)
-DATA operations_avx512<>+7504(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx512<>+7632(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx512<>+7640(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx512<>+7768(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx512<>+7776(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+7784(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+7800(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+7808(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+7816(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+7824(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+7832(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+7840(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+7848(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+7856(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $7864
+DATA operations_avx512<>+6432(SB)/8, $·solveRows32_8_avx2(SB)
+DATA operations_avx512<>+6448(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+6456(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+6464(SB)/8, $·multiplyRows_3_avx512(SB)
+DATA operations_avx512<>+6472(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+6504(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx512<>+6576(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+6584(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+6592(SB)/8, $·multiplyRows32_3_avx2(SB)
+DATA operations_avx512<>+6600(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+6632(SB)/8, $·multiplyRows32_8_avx2(SB)
+DATA operations_avx512<>+6640(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+6656(SB)/8, $·solvePairs_1_avx512(SB)
+DATA operations_avx512<>+6664(SB)/8, $·solvePairs_2_avx512(SB)
+DATA operations_avx512<>+6672(SB)/8, $·solvePairs_3_avx512(SB)
+DATA operations_avx512<>+6680(SB)/8, $·solvePairs_4_avx512(SB)
+DATA operations_avx512<>+6712(SB)/8, $·solvePairs_2_avx2(SB)
+DATA operations_avx512<>+6784(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx512<>+6792(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx512<>+6800(SB)/8, $·solvePairs32_3_avx2(SB)
+DATA operations_avx512<>+6808(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx512<>+6840(SB)/8, $·solvePairs32_8_avx2(SB)
+DATA operations_avx512<>+6856(SB)/8, $·multiplyPairs_1_avx512(SB)
+DATA operations_avx512<>+6864(SB)/8, $·multiplyPairs_2_avx512(SB)
+DATA operations_avx512<>+6872(SB)/8, $·multiplyPairs_3_avx512(SB)
+DATA operations_avx512<>+6880(SB)/8, $·multiplyPairs_4_avx512(SB)
+DATA operations_avx512<>+6912(SB)/8, $·multiplyPairs_2_avx2(SB)
+DATA operations_avx512<>+6984(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx512<>+6992(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx512<>+7000(SB)/8, $·multiplyPairs32_3_avx2(SB)
+DATA operations_avx512<>+7008(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx512<>+7040(SB)/8, $·multiplyPairs32_8_avx2(SB)
+DATA operations_avx512<>+7048(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx512<>+7176(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx512<>+7184(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx512<>+7312(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx512<>+7320(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+7328(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+7344(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+7352(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+7360(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+7368(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+7376(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+7384(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+7392(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+7400(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $7408
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -736,74 +748,50 @@ TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6408(SB), CX
-	MOVQ (CX)(AX*8), AX
-	JMP AX
-
-TEXT ·solveRowsPartTile(SB), NOSPLIT, $0-72
-	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6576(SB), CX
-	MOVQ (CX)(AX*8), AX
-	JMP AX
-
-TEXT ·multiplyRowsPartTile(SB), NOSPLIT, $0-72
-	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6728(SB), CX
+	LEAQ ·tiles+6440(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6880(SB), CX
+	LEAQ ·tiles+6640(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6896(SB), CX
+	LEAQ ·tiles+6648(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7064(SB), CX
-	MOVQ (CX)(AX*8), AX
-	JMP AX
-
-TEXT ·solveWholePairsTile(SB), NOSPLIT, $0-80
-	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7232(SB), CX
-	MOVQ (CX)(AX*8), AX
-	JMP AX
-
-TEXT ·multiplyWholePairsTile(SB), NOSPLIT, $0-80
-	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7368(SB), CX
+	LEAQ ·tiles+6848(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7504(SB), CX
+	LEAQ ·tiles+7048(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7640(SB), CX
+	LEAQ ·tiles+7184(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+7776(SB), AX
+	MOVQ ·tiles+7320(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+7784(SB), AX
+	MOVQ ·tiles+7328(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+7792(SB), CX
+	LEAQ ·tiles+7336(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

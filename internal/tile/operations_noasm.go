@@ -75,12 +75,6 @@ func solveRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int
 func multiplyRowsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int) {
 	panic("tile: no tile")
 }
-func solveRowsPartTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int) {
-	panic("tile: no tile")
-}
-func multiplyRowsPartTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int) {
-	panic("tile: no tile")
-}
 func solveFewTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int) {
 	panic("tile: no tile")
 }

@@ -72,12 +72,6 @@ func solvePairsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across in
 func multiplyPairsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int) {
 	panic("tile: no tile")
 }
-func solveWholePairsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int) {
-	panic("tile: no tile")
-}
-func multiplyWholePairsTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int) {
-	panic("tile: no tile")
-}
 func solvePairTile(b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d, signs unsafe.Pointer, order, cols int, index int) {
 	panic("tile: no tile")
 }

@@ -6,7 +6,7 @@ import "unsafe"
 // triangular system; see solveComplexGeneric. It reads and writes nothing beyond these entries.
 func SolveComplexRows[F Float](b []F, ldb int, a []F, down, across int, d []F, conjugate bool, order, cols int) {
 	racePairTriangle(b, ldb, a, down, across, d, order, cols)
-	if tiles.solveWholePairs[0] == 0 || order == 0 || cols == 0 {
+	if tiles.solvePairs[1] == 0 || order == 0 || cols == 0 {
 		solveComplexGeneric(b, ldb, a, down, across, d, conjugate, order, cols)
 		return
 	}
@@ -16,12 +16,9 @@ func SolveComplexRows[F Float](b []F, ldb int, a []F, down, across int, d []F, c
 	for k := 0; k < cols; {
 		vectors, part := pairColumns[F](cols - k)
 		b := unsafe.Add(first, 2*k*int(unsafe.Sizeof(F(0))))
-		switch {
-		case part == 1:
+		if part == 1 {
 			solvePairTile(b, ldb, corner, down, across, factors, by, order, part, of[F](0))
-		case vectors == 0:
-			solveWholePairsTile(b, ldb, corner, down, across, factors, by, order, part, of[F](0))
-		default:
+		} else {
 			solvePairsTile(b, ldb, corner, down, across, factors, by, order, part, of[F](vectors))
 		}
 		k += part
@@ -32,7 +29,7 @@ func SolveComplexRows[F Float](b []F, ldb int, a []F, down, across int, d []F, c
 // triangle; see multiplyComplexGeneric. It reads and writes nothing beyond these entries.
 func MultiplyComplexRows[F Float](b []F, ldb int, a []F, down, across int, d []F, conjugate bool, order, cols int) {
 	racePairTriangle(b, ldb, a, down, across, d, order, cols)
-	if tiles.multiplyWholePairs[0] == 0 || order == 0 || cols == 0 {
+	if tiles.multiplyPairs[1] == 0 || order == 0 || cols == 0 {
 		multiplyComplexGeneric(b, ldb, a, down, across, d, conjugate, order, cols)
 		return
 	}
@@ -42,12 +39,9 @@ func MultiplyComplexRows[F Float](b []F, ldb int, a []F, down, across int, d []F
 	for k := 0; k < cols; {
 		vectors, part := pairColumns[F](cols - k)
 		b := unsafe.Add(first, 2*k*int(unsafe.Sizeof(F(0))))
-		switch {
-		case part == 1:
+		if part == 1 {
 			multiplyPairTile(b, ldb, corner, down, across, factors, by, order, part, of[F](0))
-		case vectors == 0:
-			multiplyWholePairsTile(b, ldb, corner, down, across, factors, by, order, part, of[F](0))
-		default:
+		} else {
 			multiplyPairsTile(b, ldb, corner, down, across, factors, by, order, part, of[F](vectors))
 		}
 		k += part
@@ -67,22 +61,9 @@ func pairTriangleOperands[F Float](
 	return unsafe.Pointer(&b[rows]), unsafe.Pointer(&a[entries]), factors
 }
 
-// pairColumns returns how many vectors the tile for some of left columns of complex numbers has, 0 for four
-// whole ones, and how many columns.
+// pairColumns is triangleColumns for columns of complex numbers.
 func pairColumns[F Float](left int) (vectors, columns int) {
-	lanes := tiles.lanes * 4 / int(unsafe.Sizeof(F(0)))
-	if unsafe.Sizeof(F(0)) == 4 { // whose tiles are AVX2's
-		lanes = Width / 2
-	}
-	switch {
-	case left >= 4*lanes:
-		return 0, 4 * lanes
-	case left > 3*lanes:
-		return 4, left
-	case left > lanes:
-		return 2, min(left, 2*lanes)
-	}
-	return 1, left
+	return columnsInVectors[F](left, triangleLanes[F]()/2)
 }
 
 // pairSigns returns the signs of the products with imaginary parts in a pair: i times (x, y) is (-y, x).

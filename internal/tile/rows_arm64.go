@@ -26,7 +26,7 @@ func withVectors(o *operations) {
 		o.addRows[first+1], o.addRows[first+8] = 1, 1
 		o.rowProducts[first], o.productRows[first/singles], o.productColumns[first/singles] = 1, 1, 4
 		o.addOuter[first+1], o.addOuter[first+4] = 1, 1
-		for vectors := 1; vectors <= 4; vectors *= 2 {
+		for vectors := 1; vectors <= 4; vectors++ {
 			o.solveRows[first+vectors], o.multiplyRows[first+vectors] = 1, 1
 		}
 	}
@@ -314,16 +314,4 @@ func multiplyRowsTile(
 ) {
 	t := triangleOnRows{b, ldb, a, down, across, d, order, cols, index >= singles}
 	t.multiply()
-}
-
-func solveRowsPartTile(
-	b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int,
-) {
-	solveRowsTile(b, ldb, a, down, across, d, order, cols, index)
-}
-
-func multiplyRowsPartTile(
-	b unsafe.Pointer, ldb int, a unsafe.Pointer, down, across int, d unsafe.Pointer, order, cols int, index int,
-) {
-	multiplyRowsTile(b, ldb, a, down, across, d, order, cols, index)
 }

@@ -433,115 +433,127 @@ func largestPair32_avx2(x *float32, n int, index int) int
 // swap32_avx2 exchanges n numbers, n >= 1.
 func swap32_avx2(x *float32, y *float32, n int, index int)
 
-// solveRows_4_avx2 works like solveRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
+// solveRows_4_avx2 works like solveRowsGeneric for columns in 4 vectors, order >= 1.
 func solveRows_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// multiplyRows_4_avx2 works like multiplyRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
+// multiplyRows_4_avx2 works like multiplyRowsGeneric for columns in 4 vectors, order >= 1.
 func multiplyRows_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// solveRows_2_avx2 works like solveRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
+// solveRows_3_avx2 works like solveRowsGeneric for columns in 3 vectors, order >= 1.
+func solveRows_3_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+
+// multiplyRows_3_avx2 works like multiplyRowsGeneric for columns in 3 vectors, order >= 1.
+func multiplyRows_3_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+
+// solveRows_2_avx2 works like solveRowsGeneric for columns in 2 vectors, order >= 1.
 func solveRows_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// multiplyRows_2_avx2 works like multiplyRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
+// multiplyRows_2_avx2 works like multiplyRowsGeneric for columns in 2 vectors, order >= 1.
 func multiplyRows_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// solveRowsPart_2_avx2 works like solveRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
-func solveRowsPart_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-
-// multiplyRowsPart_2_avx2 works like multiplyRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
-func multiplyRowsPart_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-
-// solveRows_1_avx2 works like solveRowsGeneric for 1 vectors of columns, or the last one a part, order >= 1.
+// solveRows_1_avx2 works like solveRowsGeneric for columns in 1 vectors, order >= 1.
 func solveRows_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// multiplyRows_1_avx2 works like multiplyRowsGeneric for 1 vectors of columns, or the last one a part, order >= 1.
+// multiplyRows_1_avx2 works like multiplyRowsGeneric for columns in 1 vectors, order >= 1.
 func multiplyRows_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// solveRows32_4_avx2 works like solveRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
+// solveRows32_4_avx2 works like solveRowsGeneric for columns in 4 vectors, order >= 1.
 func solveRows32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
-// multiplyRows32_4_avx2 works like multiplyRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
+// multiplyRows32_4_avx2 works like multiplyRowsGeneric for columns in 4 vectors, order >= 1.
 func multiplyRows32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
-// solveRows32_2_avx2 works like solveRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
+// solveRows32_3_avx2 works like solveRowsGeneric for columns in 3 vectors, order >= 1.
+func solveRows32_3_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+
+// multiplyRows32_3_avx2 works like multiplyRowsGeneric for columns in 3 vectors, order >= 1.
+func multiplyRows32_3_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+
+// solveRows32_2_avx2 works like solveRowsGeneric for columns in 2 vectors, order >= 1.
 func solveRows32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
-// multiplyRows32_2_avx2 works like multiplyRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
+// multiplyRows32_2_avx2 works like multiplyRowsGeneric for columns in 2 vectors, order >= 1.
 func multiplyRows32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
-// solveRowsPart32_2_avx2 works like solveRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
-func solveRowsPart32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
-
-// multiplyRowsPart32_2_avx2 works like multiplyRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
-func multiplyRowsPart32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
-
-// solveRows32_1_avx2 works like solveRowsGeneric for 1 vectors of columns, or the last one a part, order >= 1.
+// solveRows32_1_avx2 works like solveRowsGeneric for columns in 1 vectors, order >= 1.
 func solveRows32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
-// multiplyRows32_1_avx2 works like multiplyRowsGeneric for 1 vectors of columns, or the last one a part, order >= 1.
+// multiplyRows32_1_avx2 works like multiplyRowsGeneric for columns in 1 vectors, order >= 1.
 func multiplyRows32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 
 // solveFew_avx2 works like solveRowsGeneric for one vector of columns, or a part of it, 1 <= order <= 8.
 func solveFew_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// solvePairs_4_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
+// solveRows32_8_avx2 works like solveRowsGeneric for columns in 2 vectors, order >= 1.
+func solveRows32_8_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+
+// multiplyRows32_8_avx2 works like multiplyRowsGeneric for columns in 2 vectors, order >= 1.
+func multiplyRows32_8_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+
+// solvePairs_4_avx2 works like solveComplexGeneric or multiplyComplexGeneric for columns in 4 vectors, order >= 1.
 func solvePairs_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
 
-// multiplyPairs_4_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
+// multiplyPairs_4_avx2 works like solveComplexGeneric or multiplyComplexGeneric for columns in 4 vectors, order >= 1.
 func multiplyPairs_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
 
-// solvePairs_2_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 2 vectors of columns, order >= 1.
+// solvePairs_3_avx2 works like solveComplexGeneric or multiplyComplexGeneric for columns in 3 vectors, order >= 1.
+func solvePairs_3_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// multiplyPairs_3_avx2 works like solveComplexGeneric or multiplyComplexGeneric for columns in 3 vectors, order >= 1.
+func multiplyPairs_3_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// solvePairs_2_avx2 works like solveComplexGeneric or multiplyComplexGeneric for columns in 2 vectors, order >= 1.
 func solvePairs_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
 
-// multiplyPairs_2_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 2 vectors of columns, order >= 1.
+// multiplyPairs_2_avx2 works like solveComplexGeneric or multiplyComplexGeneric for columns in 2 vectors, order >= 1.
 func multiplyPairs_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
 
-// solvePairs_1_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 1 vectors of columns, order >= 1.
+// solvePairs_1_avx2 works like solveComplexGeneric or multiplyComplexGeneric for columns in 1 vectors, order >= 1.
 func solvePairs_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
 
-// multiplyPairs_1_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 1 vectors of columns, order >= 1.
+// multiplyPairs_1_avx2 works like solveComplexGeneric or multiplyComplexGeneric for columns in 1 vectors, order >= 1.
 func multiplyPairs_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
 
-// solveWholePairs_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
-func solveWholePairs_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
-
-// multiplyWholePairs_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
-func multiplyWholePairs_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
-
-// solvePair_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 1 vectors of columns, order >= 1.
-func solvePair_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
-
-// multiplyPair_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 1 vectors of columns, order >= 1.
-func multiplyPair_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
-
-// solvePairs32_4_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
+// solvePairs32_4_avx2 works like solveComplexGeneric or multiplyComplexGeneric for columns in 4 vectors, order >= 1.
 func solvePairs32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
 
-// multiplyPairs32_4_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
+// multiplyPairs32_4_avx2 works like solveComplexGeneric or multiplyComplexGeneric for columns in 4 vectors, order >= 1.
 func multiplyPairs32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
 
-// solvePairs32_2_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 2 vectors of columns, order >= 1.
+// solvePairs32_3_avx2 works like solveComplexGeneric or multiplyComplexGeneric for columns in 3 vectors, order >= 1.
+func solvePairs32_3_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+
+// multiplyPairs32_3_avx2 works like solveComplexGeneric or multiplyComplexGeneric for columns in 3 vectors, order >= 1.
+func multiplyPairs32_3_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+
+// solvePairs32_2_avx2 works like solveComplexGeneric or multiplyComplexGeneric for columns in 2 vectors, order >= 1.
 func solvePairs32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
 
-// multiplyPairs32_2_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 2 vectors of columns, order >= 1.
+// multiplyPairs32_2_avx2 works like solveComplexGeneric or multiplyComplexGeneric for columns in 2 vectors, order >= 1.
 func multiplyPairs32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
 
-// solvePairs32_1_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 1 vectors of columns, order >= 1.
+// solvePairs32_1_avx2 works like solveComplexGeneric or multiplyComplexGeneric for columns in 1 vectors, order >= 1.
 func solvePairs32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
 
-// multiplyPairs32_1_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 1 vectors of columns, order >= 1.
+// multiplyPairs32_1_avx2 works like solveComplexGeneric or multiplyComplexGeneric for columns in 1 vectors, order >= 1.
 func multiplyPairs32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
 
-// solveWholePairs32_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
-func solveWholePairs32_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+// solvePairs32_8_avx2 works like solveComplexGeneric or multiplyComplexGeneric for columns in 2 vectors, order >= 1.
+func solvePairs32_8_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
 
-// multiplyWholePairs32_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
-func multiplyWholePairs32_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+// multiplyPairs32_8_avx2 works like solveComplexGeneric or multiplyComplexGeneric for columns in 2 vectors, order >= 1.
+func multiplyPairs32_8_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
 
-// solvePair32_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 1 vectors of columns, order >= 1.
+// solvePair_avx2 works like solveComplexGeneric or multiplyComplexGeneric for a column, order >= 1.
+func solvePair_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// multiplyPair_avx2 works like solveComplexGeneric or multiplyComplexGeneric for a column, order >= 1.
+func multiplyPair_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// solvePair32_avx2 works like solveComplexGeneric or multiplyComplexGeneric for a column, order >= 1.
 func solvePair32_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
 
-// multiplyPair32_avx2 works like solveComplexGeneric or multiplyComplexGeneric for 1 vectors of columns, order >= 1.
+// multiplyPair32_avx2 works like solveComplexGeneric or multiplyComplexGeneric for a column, order >= 1.
 func multiplyPair32_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
 
 // solveUpper_avx2 overwrites the m x n matrix A by A R^-1, for R upper triangular with inv[k] = 1/R(k,k), m >= 1.

@@ -253,53 +253,56 @@ func dotComplex_avx512(sums *float64, x *float64, y *float64, n int, index int)
 // turn_avx512 sets n numbers of x to a x + b y, and of y to c x + d y, with a, b, c and d at by, n >= 1.
 func turn_avx512(x *float64, y *float64, by *float64, n int, index int)
 
-// solveRows_4_avx512 works like solveRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
+// solveRows_4_avx512 works like solveRowsGeneric for columns in 4 vectors, order >= 1.
 func solveRows_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// multiplyRows_4_avx512 works like multiplyRowsGeneric for 4 vectors of columns, or the last one a part, order >= 1.
+// multiplyRows_4_avx512 works like multiplyRowsGeneric for columns in 4 vectors, order >= 1.
 func multiplyRows_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// solveRows_2_avx512 works like solveRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
+// solveRows_3_avx512 works like solveRowsGeneric for columns in 3 vectors, order >= 1.
+func solveRows_3_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+
+// multiplyRows_3_avx512 works like multiplyRowsGeneric for columns in 3 vectors, order >= 1.
+func multiplyRows_3_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+
+// solveRows_2_avx512 works like solveRowsGeneric for columns in 2 vectors, order >= 1.
 func solveRows_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// solveRowsPart_2_avx512 works like solveRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
-func solveRowsPart_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+// multiplyRows_2_avx512 works like multiplyRowsGeneric for columns in 2 vectors, order >= 1.
+func multiplyRows_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// multiplyRowsPart_2_avx512 works like multiplyRowsGeneric for 2 vectors of columns, or the last one a part, order >= 1.
-func multiplyRowsPart_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-
-// solveRows_1_avx512 works like solveRowsGeneric for 1 vectors of columns, or the last one a part, order >= 1.
+// solveRows_1_avx512 works like solveRowsGeneric for columns in 1 vectors, order >= 1.
 func solveRows_1_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// multiplyRows_1_avx512 works like multiplyRowsGeneric for 1 vectors of columns, or the last one a part, order >= 1.
+// multiplyRows_1_avx512 works like multiplyRowsGeneric for columns in 1 vectors, order >= 1.
 func multiplyRows_1_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
 // solveFew_avx512 works like solveRowsGeneric for one vector of columns, or a part of it, 1 <= order <= 16.
 func solveFew_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 
-// solvePairs_4_avx512 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
+// solvePairs_4_avx512 works like solveComplexGeneric or multiplyComplexGeneric for columns in 4 vectors, order >= 1.
 func solvePairs_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
 
-// multiplyPairs_4_avx512 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
+// multiplyPairs_4_avx512 works like solveComplexGeneric or multiplyComplexGeneric for columns in 4 vectors, order >= 1.
 func multiplyPairs_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
 
-// solvePairs_2_avx512 works like solveComplexGeneric or multiplyComplexGeneric for 2 vectors of columns, order >= 1.
+// solvePairs_3_avx512 works like solveComplexGeneric or multiplyComplexGeneric for columns in 3 vectors, order >= 1.
+func solvePairs_3_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// multiplyPairs_3_avx512 works like solveComplexGeneric or multiplyComplexGeneric for columns in 3 vectors, order >= 1.
+func multiplyPairs_3_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+
+// solvePairs_2_avx512 works like solveComplexGeneric or multiplyComplexGeneric for columns in 2 vectors, order >= 1.
 func solvePairs_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
 
-// multiplyPairs_2_avx512 works like solveComplexGeneric or multiplyComplexGeneric for 2 vectors of columns, order >= 1.
+// multiplyPairs_2_avx512 works like solveComplexGeneric or multiplyComplexGeneric for columns in 2 vectors, order >= 1.
 func multiplyPairs_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
 
-// solvePairs_1_avx512 works like solveComplexGeneric or multiplyComplexGeneric for 1 vectors of columns, order >= 1.
+// solvePairs_1_avx512 works like solveComplexGeneric or multiplyComplexGeneric for columns in 1 vectors, order >= 1.
 func solvePairs_1_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
 
-// multiplyPairs_1_avx512 works like solveComplexGeneric or multiplyComplexGeneric for 1 vectors of columns, order >= 1.
+// multiplyPairs_1_avx512 works like solveComplexGeneric or multiplyComplexGeneric for columns in 1 vectors, order >= 1.
 func multiplyPairs_1_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
-
-// solveWholePairs_avx512 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
-func solveWholePairs_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
-
-// multiplyWholePairs_avx512 works like solveComplexGeneric or multiplyComplexGeneric for 4 vectors of columns, order >= 1.
-func multiplyWholePairs_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
 
 // solveUpper_avx512 overwrites the m x n matrix A by A R^-1, for R upper triangular with inv[k] = 1/R(k,k), m >= 1.
 func solveUpper_avx512(a *float64, lda int, r *float64, ldr int, inv *float64, m int, n int)

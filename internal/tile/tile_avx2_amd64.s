@@ -19660,14 +19660,18 @@ TEXT ·solveRows_4_avx2(SB), NOSPLIT, $0-72
 	MOVQ         down+24(FP), BX
 	SHLQ         $0x03, BX
 	MOVQ         d+40(FP), SI
-	MOVQ         AX, DI
-	MOVQ         order+48(FP), R8
-	TESTQ        $0x00000001, R8
+	MOVQ         cols+56(FP), DI
+	SHLQ         $0x03, DI
+	SUBQ         $+32, DI
+	LEAQ         (DI)(CX*1), R8
+	MOVQ         AX, R9
+	MOVQ         order+48(FP), R10
+	TESTQ        $0x00000001, R10
 	JZ           rows
-	VMOVUPD      (DI), Y0
-	VMOVUPD      32(DI), Y1
-	VMOVUPD      64(DI), Y2
-	VMOVUPD      96(DI), Y3
+	VMOVUPD      (R9), Y0
+	VMOVUPD      32(R9), Y1
+	VMOVUPD      64(R9), Y2
+	VMOVUPD      (R9)(DI*1), Y3
 	TESTQ        SI, SI
 	JZ           firstScaled
 	VBROADCASTSD (SI), Y4
@@ -19677,67 +19681,67 @@ TEXT ·solveRows_4_avx2(SB), NOSPLIT, $0-72
 	VMULPD       Y4, Y3, Y3
 
 firstScaled:
-	VMOVUPD Y0, (DI)
-	VMOVUPD Y1, 32(DI)
-	VMOVUPD Y2, 64(DI)
-	VMOVUPD Y3, 96(DI)
+	VMOVUPD Y0, (R9)
+	VMOVUPD Y1, 32(R9)
+	VMOVUPD Y2, 64(R9)
+	VMOVUPD Y3, (R9)(DI*1)
 	VMOVAPD Y0, Y0
 	VMOVAPD Y1, Y1
 	VMOVAPD Y2, Y2
 	VMOVAPD Y3, Y3
-	ADDQ    CX, DI
+	ADDQ    CX, R9
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      firstDone
 	ADDQ    $+8, SI
 
 firstDone:
-	DECQ R8
+	DECQ R10
 	JZ   done
 
 rows:
-	VMOVUPD (DI), Y4
-	VMOVUPD 32(DI), Y5
-	VMOVUPD 64(DI), Y6
-	VMOVUPD 96(DI), Y7
-	VMOVUPD (DI)(CX*1), Y8
-	VMOVUPD 32(DI)(CX*1), Y9
-	VMOVUPD 64(DI)(CX*1), Y10
-	VMOVUPD 96(DI)(CX*1), Y11
-	MOVQ    order+48(FP), R9
-	MOVQ    DX, R10
-	SUBQ    R8, R9
+	VMOVUPD (R9), Y4
+	VMOVUPD 32(R9), Y5
+	VMOVUPD 64(R9), Y6
+	VMOVUPD (R9)(DI*1), Y7
+	VMOVUPD (R9)(CX*1), Y8
+	VMOVUPD 32(R9)(CX*1), Y9
+	VMOVUPD 64(R9)(CX*1), Y10
+	VMOVUPD (R9)(R8*1), Y11
+	MOVQ    order+48(FP), R11
+	MOVQ    DX, R12
+	SUBQ    R10, R11
 	JZ      pivots
-	DECQ    R9
-	MOVQ    AX, R11
-	MOVQ    across+32(FP), R12
-	SHLQ    $0x03, R12
-	TESTQ   R9, R9
+	DECQ    R11
+	MOVQ    AX, R13
+	MOVQ    across+32(FP), R14
+	SHLQ    $0x03, R14
+	TESTQ   R11, R11
 	JZ      entryDone
 
 entry:
-	VBROADCASTSD (R10), Y12
-	VBROADCASTSD (R10)(BX*1), Y13
-	VMOVUPD      (R11), Y14
+	VBROADCASTSD (R12), Y12
+	VBROADCASTSD (R12)(BX*1), Y13
+	VMOVUPD      (R13), Y14
 	VFNMADD231PD Y14, Y12, Y4
 	VFNMADD231PD Y14, Y13, Y8
-	VMOVUPD      32(R11), Y14
+	VMOVUPD      32(R13), Y14
 	VFNMADD231PD Y14, Y12, Y5
 	VFNMADD231PD Y14, Y13, Y9
-	VMOVUPD      64(R11), Y14
+	VMOVUPD      64(R13), Y14
 	VFNMADD231PD Y14, Y12, Y6
 	VFNMADD231PD Y14, Y13, Y10
-	VMOVUPD      96(R11), Y14
+	VMOVUPD      (R13)(DI*1), Y14
 	VFNMADD231PD Y14, Y12, Y7
 	VFNMADD231PD Y14, Y13, Y11
-	ADDQ         R12, R10
-	ADDQ         CX, R11
-	DECQ         R9
+	ADDQ         R14, R12
+	ADDQ         CX, R13
+	DECQ         R11
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSD (R10), Y12
-	VBROADCASTSD (R10)(BX*1), Y13
+	VBROADCASTSD (R12), Y12
+	VBROADCASTSD (R12)(BX*1), Y13
 	VFNMADD231PD Y0, Y12, Y4
 	VFNMADD231PD Y0, Y13, Y8
 	VFNMADD231PD Y1, Y12, Y5
@@ -19746,9 +19750,9 @@ entryDone:
 	VFNMADD231PD Y2, Y13, Y10
 	VFNMADD231PD Y3, Y12, Y7
 	VFNMADD231PD Y3, Y13, Y11
-	MOVQ         across+32(FP), R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, R10
+	MOVQ         across+32(FP), R11
+	SHLQ         $0x03, R11
+	ADDQ         R11, R12
 
 pivots:
 	TESTQ        SI, SI
@@ -19760,11 +19764,11 @@ pivots:
 	VMULPD       Y0, Y7, Y7
 
 upper:
-	VMOVUPD      Y4, (DI)
-	VMOVUPD      Y5, 32(DI)
-	VMOVUPD      Y6, 64(DI)
-	VMOVUPD      Y7, 96(DI)
-	VBROADCASTSD (R10)(BX*1), Y0
+	VMOVUPD      Y4, (R9)
+	VMOVUPD      Y5, 32(R9)
+	VMOVUPD      Y6, 64(R9)
+	VMOVUPD      Y7, (R9)(DI*1)
+	VBROADCASTSD (R12)(BX*1), Y0
 	VFNMADD231PD Y4, Y0, Y8
 	VFNMADD231PD Y5, Y0, Y9
 	VFNMADD231PD Y6, Y0, Y10
@@ -19778,24 +19782,24 @@ upper:
 	VMULPD       Y0, Y11, Y11
 
 lower:
-	VMOVUPD Y8, (DI)(CX*1)
-	VMOVUPD Y9, 32(DI)(CX*1)
-	VMOVUPD Y10, 64(DI)(CX*1)
-	VMOVUPD Y11, 96(DI)(CX*1)
+	VMOVUPD Y8, (R9)(CX*1)
+	VMOVUPD Y9, 32(R9)(CX*1)
+	VMOVUPD Y10, 64(R9)(CX*1)
+	VMOVUPD Y11, (R9)(R8*1)
 	VMOVAPD Y8, Y0
 	VMOVAPD Y9, Y1
 	VMOVAPD Y10, Y2
 	VMOVAPD Y11, Y3
-	ADDQ    CX, DI
+	ADDQ    CX, R9
 	ADDQ    BX, DX
-	ADDQ    CX, DI
+	ADDQ    CX, R9
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      next
 	ADDQ    $+16, SI
 
 next:
-	SUBQ $+2, R8
+	SUBQ $+2, R10
 	JNZ  rows
 
 done:
@@ -19812,31 +19816,35 @@ TEXT ·multiplyRows_4_avx2(SB), NOSPLIT, $0-72
 	MOVQ  down+24(FP), BX
 	SHLQ  $0x03, BX
 	MOVQ  d+40(FP), SI
-	MOVQ  order+48(FP), DI
-	SUBQ  $+2, DI
-	MOVQ  CX, R8
-	MOVQ  BX, R9
-	IMULQ DI, R8
-	ADDQ  AX, R8
-	IMULQ DI, R9
-	ADDQ  R9, DX
+	MOVQ  cols+56(FP), DI
+	SHLQ  $0x03, DI
+	SUBQ  $+32, DI
+	LEAQ  (DI)(CX*1), R8
+	MOVQ  order+48(FP), R9
+	SUBQ  $+2, R9
+	MOVQ  CX, R10
+	MOVQ  BX, R11
+	IMULQ R9, R10
+	ADDQ  AX, R10
+	IMULQ R9, R11
+	ADDQ  R11, DX
 	TESTQ SI, SI
 	JZ    begin
-	LEAQ  (SI)(DI*8), SI
+	LEAQ  (SI)(R9*8), SI
 
 begin:
-	TESTQ DI, DI
+	TESTQ R9, R9
 	JL    first
 
 rows:
-	VMOVUPD      (R8), Y0
-	VMOVUPD      32(R8), Y1
-	VMOVUPD      64(R8), Y2
-	VMOVUPD      96(R8), Y3
-	VMOVUPD      (R8)(CX*1), Y4
-	VMOVUPD      32(R8)(CX*1), Y5
-	VMOVUPD      64(R8)(CX*1), Y6
-	VMOVUPD      96(R8)(CX*1), Y7
+	VMOVUPD      (R10), Y0
+	VMOVUPD      32(R10), Y1
+	VMOVUPD      64(R10), Y2
+	VMOVUPD      (R10)(DI*1), Y3
+	VMOVUPD      (R10)(CX*1), Y4
+	VMOVUPD      32(R10)(CX*1), Y5
+	VMOVUPD      64(R10)(CX*1), Y6
+	VMOVUPD      (R10)(R8*1), Y7
 	TESTQ        SI, SI
 	JZ           upper
 	VBROADCASTSD (SI), Y8
@@ -19855,71 +19863,71 @@ upper:
 	VMULPD       Y8, Y7, Y7
 
 lower:
-	MOVQ  DX, R9
-	MOVQ  DI, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x03, R12
-	TESTQ R10, R10
+	MOVQ  DX, R11
+	MOVQ  R9, R12
+	MOVQ  AX, R13
+	MOVQ  across+32(FP), R14
+	SHLQ  $0x03, R14
+	TESTQ R12, R12
 	JZ    entryDone
 
 entry:
-	VBROADCASTSD (R9), Y8
-	VBROADCASTSD (R9)(BX*1), Y9
-	VMOVUPD      (R11), Y10
+	VBROADCASTSD (R11), Y8
+	VBROADCASTSD (R11)(BX*1), Y9
+	VMOVUPD      (R13), Y10
 	VFMADD231PD  Y10, Y8, Y0
 	VFMADD231PD  Y10, Y9, Y4
-	VMOVUPD      32(R11), Y10
+	VMOVUPD      32(R13), Y10
 	VFMADD231PD  Y10, Y8, Y1
 	VFMADD231PD  Y10, Y9, Y5
-	VMOVUPD      64(R11), Y10
+	VMOVUPD      64(R13), Y10
 	VFMADD231PD  Y10, Y8, Y2
 	VFMADD231PD  Y10, Y9, Y6
-	VMOVUPD      96(R11), Y10
+	VMOVUPD      (R13)(DI*1), Y10
 	VFMADD231PD  Y10, Y8, Y3
 	VFMADD231PD  Y10, Y9, Y7
-	ADDQ         R12, R9
-	ADDQ         CX, R11
-	DECQ         R10
+	ADDQ         R14, R11
+	ADDQ         CX, R13
+	DECQ         R12
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSD (R9)(BX*1), Y8
-	VMOVUPD      (R8), Y9
+	VBROADCASTSD (R11)(BX*1), Y8
+	VMOVUPD      (R10), Y9
 	VFMADD231PD  Y9, Y8, Y4
-	VMOVUPD      32(R8), Y9
+	VMOVUPD      32(R10), Y9
 	VFMADD231PD  Y9, Y8, Y5
-	VMOVUPD      64(R8), Y9
+	VMOVUPD      64(R10), Y9
 	VFMADD231PD  Y9, Y8, Y6
-	VMOVUPD      96(R8), Y9
+	VMOVUPD      (R10)(DI*1), Y9
 	VFMADD231PD  Y9, Y8, Y7
-	VMOVUPD      Y0, (R8)
-	VMOVUPD      Y1, 32(R8)
-	VMOVUPD      Y2, 64(R8)
-	VMOVUPD      Y3, 96(R8)
-	VMOVUPD      Y4, (R8)(CX*1)
-	VMOVUPD      Y5, 32(R8)(CX*1)
-	VMOVUPD      Y6, 64(R8)(CX*1)
-	VMOVUPD      Y7, 96(R8)(CX*1)
-	SUBQ         CX, R8
+	VMOVUPD      Y0, (R10)
+	VMOVUPD      Y1, 32(R10)
+	VMOVUPD      Y2, 64(R10)
+	VMOVUPD      Y3, (R10)(DI*1)
+	VMOVUPD      Y4, (R10)(CX*1)
+	VMOVUPD      Y5, 32(R10)(CX*1)
+	VMOVUPD      Y6, 64(R10)(CX*1)
+	VMOVUPD      Y7, (R10)(R8*1)
+	SUBQ         CX, R10
 	SUBQ         BX, DX
-	SUBQ         CX, R8
+	SUBQ         CX, R10
 	SUBQ         BX, DX
 	TESTQ        SI, SI
 	JZ           next
 	ADDQ         $-16, SI
 
 next:
-	SUBQ $+2, DI
+	SUBQ $+2, R9
 	JGE  rows
 
 first:
-	TESTQ        $0x00000001, DI
+	TESTQ        $0x00000001, R9
 	JZ           done
-	VMOVUPD      (R8)(CX*1), Y0
-	VMOVUPD      32(R8)(CX*1), Y1
-	VMOVUPD      64(R8)(CX*1), Y2
-	VMOVUPD      96(R8)(CX*1), Y3
+	VMOVUPD      (R10)(CX*1), Y0
+	VMOVUPD      32(R10)(CX*1), Y1
+	VMOVUPD      64(R10)(CX*1), Y2
+	VMOVUPD      (R10)(R8*1), Y3
 	TESTQ        SI, SI
 	JZ           alone
 	VBROADCASTSD 8(SI), Y4
@@ -19929,10 +19937,275 @@ first:
 	VMULPD       Y4, Y3, Y3
 
 alone:
-	VMOVUPD Y0, (R8)(CX*1)
-	VMOVUPD Y1, 32(R8)(CX*1)
-	VMOVUPD Y2, 64(R8)(CX*1)
-	VMOVUPD Y3, 96(R8)(CX*1)
+	VMOVUPD Y0, (R10)(CX*1)
+	VMOVUPD Y1, 32(R10)(CX*1)
+	VMOVUPD Y2, 64(R10)(CX*1)
+	VMOVUPD Y3, (R10)(R8*1)
+
+done:
+	VZEROUPPER
+	RET
+
+// func solveRows_3_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solveRows_3_avx2(SB), NOSPLIT, $0-72
+	MOVQ         b+0(FP), AX
+	MOVQ         ldb+8(FP), CX
+	SHLQ         $0x03, CX
+	MOVQ         a+16(FP), DX
+	MOVQ         down+24(FP), BX
+	SHLQ         $0x03, BX
+	MOVQ         d+40(FP), SI
+	MOVQ         cols+56(FP), DI
+	SHLQ         $0x03, DI
+	SUBQ         $+32, DI
+	LEAQ         (DI)(CX*1), R8
+	MOVQ         AX, R9
+	MOVQ         order+48(FP), R10
+	TESTQ        $0x00000001, R10
+	JZ           rows
+	VMOVUPD      (R9), Y0
+	VMOVUPD      32(R9), Y1
+	VMOVUPD      (R9)(DI*1), Y2
+	TESTQ        SI, SI
+	JZ           firstScaled
+	VBROADCASTSD (SI), Y3
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y3, Y1, Y1
+	VMULPD       Y3, Y2, Y2
+
+firstScaled:
+	VMOVUPD Y0, (R9)
+	VMOVUPD Y1, 32(R9)
+	VMOVUPD Y2, (R9)(DI*1)
+	VMOVAPD Y0, Y0
+	VMOVAPD Y1, Y1
+	VMOVAPD Y2, Y2
+	ADDQ    CX, R9
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      firstDone
+	ADDQ    $+8, SI
+
+firstDone:
+	DECQ R10
+	JZ   done
+
+rows:
+	VMOVUPD (R9), Y3
+	VMOVUPD 32(R9), Y4
+	VMOVUPD (R9)(DI*1), Y5
+	VMOVUPD (R9)(CX*1), Y6
+	VMOVUPD 32(R9)(CX*1), Y7
+	VMOVUPD (R9)(R8*1), Y8
+	MOVQ    order+48(FP), R11
+	MOVQ    DX, R12
+	SUBQ    R10, R11
+	JZ      pivots
+	DECQ    R11
+	MOVQ    AX, R13
+	MOVQ    across+32(FP), R14
+	SHLQ    $0x03, R14
+	TESTQ   R11, R11
+	JZ      entryDone
+
+entry:
+	VBROADCASTSD (R12), Y9
+	VBROADCASTSD (R12)(BX*1), Y10
+	VMOVUPD      (R13), Y11
+	VFNMADD231PD Y11, Y9, Y3
+	VFNMADD231PD Y11, Y10, Y6
+	VMOVUPD      32(R13), Y11
+	VFNMADD231PD Y11, Y9, Y4
+	VFNMADD231PD Y11, Y10, Y7
+	VMOVUPD      (R13)(DI*1), Y11
+	VFNMADD231PD Y11, Y9, Y5
+	VFNMADD231PD Y11, Y10, Y8
+	ADDQ         R14, R12
+	ADDQ         CX, R13
+	DECQ         R11
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD (R12), Y9
+	VBROADCASTSD (R12)(BX*1), Y10
+	VFNMADD231PD Y0, Y9, Y3
+	VFNMADD231PD Y0, Y10, Y6
+	VFNMADD231PD Y1, Y9, Y4
+	VFNMADD231PD Y1, Y10, Y7
+	VFNMADD231PD Y2, Y9, Y5
+	VFNMADD231PD Y2, Y10, Y8
+	MOVQ         across+32(FP), R11
+	SHLQ         $0x03, R11
+	ADDQ         R11, R12
+
+pivots:
+	TESTQ        SI, SI
+	JZ           upper
+	VBROADCASTSD (SI), Y0
+	VMULPD       Y0, Y3, Y3
+	VMULPD       Y0, Y4, Y4
+	VMULPD       Y0, Y5, Y5
+
+upper:
+	VMOVUPD      Y3, (R9)
+	VMOVUPD      Y4, 32(R9)
+	VMOVUPD      Y5, (R9)(DI*1)
+	VBROADCASTSD (R12)(BX*1), Y0
+	VFNMADD231PD Y3, Y0, Y6
+	VFNMADD231PD Y4, Y0, Y7
+	VFNMADD231PD Y5, Y0, Y8
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Y0
+	VMULPD       Y0, Y6, Y6
+	VMULPD       Y0, Y7, Y7
+	VMULPD       Y0, Y8, Y8
+
+lower:
+	VMOVUPD Y6, (R9)(CX*1)
+	VMOVUPD Y7, 32(R9)(CX*1)
+	VMOVUPD Y8, (R9)(R8*1)
+	VMOVAPD Y6, Y0
+	VMOVAPD Y7, Y1
+	VMOVAPD Y8, Y2
+	ADDQ    CX, R9
+	ADDQ    BX, DX
+	ADDQ    CX, R9
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      next
+	ADDQ    $+16, SI
+
+next:
+	SUBQ $+2, R10
+	JNZ  rows
+
+done:
+	VZEROUPPER
+	RET
+
+// func multiplyRows_3_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyRows_3_avx2(SB), NOSPLIT, $0-72
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x03, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  cols+56(FP), DI
+	SHLQ  $0x03, DI
+	SUBQ  $+32, DI
+	LEAQ  (DI)(CX*1), R8
+	MOVQ  order+48(FP), R9
+	SUBQ  $+2, R9
+	MOVQ  CX, R10
+	MOVQ  BX, R11
+	IMULQ R9, R10
+	ADDQ  AX, R10
+	IMULQ R9, R11
+	ADDQ  R11, DX
+	TESTQ SI, SI
+	JZ    begin
+	LEAQ  (SI)(R9*8), SI
+
+begin:
+	TESTQ R9, R9
+	JL    first
+
+rows:
+	VMOVUPD      (R10), Y0
+	VMOVUPD      32(R10), Y1
+	VMOVUPD      (R10)(DI*1), Y2
+	VMOVUPD      (R10)(CX*1), Y3
+	VMOVUPD      32(R10)(CX*1), Y4
+	VMOVUPD      (R10)(R8*1), Y5
+	TESTQ        SI, SI
+	JZ           upper
+	VBROADCASTSD (SI), Y6
+	VMULPD       Y6, Y0, Y0
+	VMULPD       Y6, Y1, Y1
+	VMULPD       Y6, Y2, Y2
+
+upper:
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Y6
+	VMULPD       Y6, Y3, Y3
+	VMULPD       Y6, Y4, Y4
+	VMULPD       Y6, Y5, Y5
+
+lower:
+	MOVQ  DX, R11
+	MOVQ  R9, R12
+	MOVQ  AX, R13
+	MOVQ  across+32(FP), R14
+	SHLQ  $0x03, R14
+	TESTQ R12, R12
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R11), Y6
+	VBROADCASTSD (R11)(BX*1), Y7
+	VMOVUPD      (R13), Y8
+	VFMADD231PD  Y8, Y6, Y0
+	VFMADD231PD  Y8, Y7, Y3
+	VMOVUPD      32(R13), Y8
+	VFMADD231PD  Y8, Y6, Y1
+	VFMADD231PD  Y8, Y7, Y4
+	VMOVUPD      (R13)(DI*1), Y8
+	VFMADD231PD  Y8, Y6, Y2
+	VFMADD231PD  Y8, Y7, Y5
+	ADDQ         R14, R11
+	ADDQ         CX, R13
+	DECQ         R12
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD (R11)(BX*1), Y6
+	VMOVUPD      (R10), Y7
+	VFMADD231PD  Y7, Y6, Y3
+	VMOVUPD      32(R10), Y7
+	VFMADD231PD  Y7, Y6, Y4
+	VMOVUPD      (R10)(DI*1), Y7
+	VFMADD231PD  Y7, Y6, Y5
+	VMOVUPD      Y0, (R10)
+	VMOVUPD      Y1, 32(R10)
+	VMOVUPD      Y2, (R10)(DI*1)
+	VMOVUPD      Y3, (R10)(CX*1)
+	VMOVUPD      Y4, 32(R10)(CX*1)
+	VMOVUPD      Y5, (R10)(R8*1)
+	SUBQ         CX, R10
+	SUBQ         BX, DX
+	SUBQ         CX, R10
+	SUBQ         BX, DX
+	TESTQ        SI, SI
+	JZ           next
+	ADDQ         $-16, SI
+
+next:
+	SUBQ $+2, R9
+	JGE  rows
+
+first:
+	TESTQ        $0x00000001, R9
+	JZ           done
+	VMOVUPD      (R10)(CX*1), Y0
+	VMOVUPD      32(R10)(CX*1), Y1
+	VMOVUPD      (R10)(R8*1), Y2
+	TESTQ        SI, SI
+	JZ           alone
+	VBROADCASTSD 8(SI), Y3
+	VMULPD       Y3, Y0, Y0
+	VMULPD       Y3, Y1, Y1
+	VMULPD       Y3, Y2, Y2
+
+alone:
+	VMOVUPD Y0, (R10)(CX*1)
+	VMOVUPD Y1, 32(R10)(CX*1)
+	VMOVUPD Y2, (R10)(R8*1)
 
 done:
 	VZEROUPPER
@@ -19948,12 +20221,16 @@ TEXT ·solveRows_2_avx2(SB), NOSPLIT, $0-72
 	MOVQ         down+24(FP), BX
 	SHLQ         $0x03, BX
 	MOVQ         d+40(FP), SI
-	MOVQ         AX, DI
-	MOVQ         order+48(FP), R8
-	TESTQ        $0x00000001, R8
+	MOVQ         cols+56(FP), DI
+	SHLQ         $0x03, DI
+	SUBQ         $+32, DI
+	LEAQ         (DI)(CX*1), R8
+	MOVQ         AX, R9
+	MOVQ         order+48(FP), R10
+	TESTQ        $0x00000001, R10
 	JZ           rows
-	VMOVUPD      (DI), Y0
-	VMOVUPD      32(DI), Y1
+	VMOVUPD      (R9), Y0
+	VMOVUPD      (R9)(DI*1), Y1
 	TESTQ        SI, SI
 	JZ           firstScaled
 	VBROADCASTSD (SI), Y2
@@ -19961,60 +20238,60 @@ TEXT ·solveRows_2_avx2(SB), NOSPLIT, $0-72
 	VMULPD       Y2, Y1, Y1
 
 firstScaled:
-	VMOVUPD Y0, (DI)
-	VMOVUPD Y1, 32(DI)
+	VMOVUPD Y0, (R9)
+	VMOVUPD Y1, (R9)(DI*1)
 	VMOVAPD Y0, Y0
 	VMOVAPD Y1, Y1
-	ADDQ    CX, DI
+	ADDQ    CX, R9
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      firstDone
 	ADDQ    $+8, SI
 
 firstDone:
-	DECQ R8
+	DECQ R10
 	JZ   done
 
 rows:
-	VMOVUPD (DI), Y2
-	VMOVUPD 32(DI), Y3
-	VMOVUPD (DI)(CX*1), Y4
-	VMOVUPD 32(DI)(CX*1), Y5
-	MOVQ    order+48(FP), R9
-	MOVQ    DX, R10
-	SUBQ    R8, R9
+	VMOVUPD (R9), Y2
+	VMOVUPD (R9)(DI*1), Y3
+	VMOVUPD (R9)(CX*1), Y4
+	VMOVUPD (R9)(R8*1), Y5
+	MOVQ    order+48(FP), R11
+	MOVQ    DX, R12
+	SUBQ    R10, R11
 	JZ      pivots
-	DECQ    R9
-	MOVQ    AX, R11
-	MOVQ    across+32(FP), R12
-	SHLQ    $0x03, R12
-	TESTQ   R9, R9
+	DECQ    R11
+	MOVQ    AX, R13
+	MOVQ    across+32(FP), R14
+	SHLQ    $0x03, R14
+	TESTQ   R11, R11
 	JZ      entryDone
 
 entry:
-	VBROADCASTSD (R10), Y6
-	VBROADCASTSD (R10)(BX*1), Y7
-	VMOVUPD      (R11), Y8
+	VBROADCASTSD (R12), Y6
+	VBROADCASTSD (R12)(BX*1), Y7
+	VMOVUPD      (R13), Y8
 	VFNMADD231PD Y8, Y6, Y2
 	VFNMADD231PD Y8, Y7, Y4
-	VMOVUPD      32(R11), Y8
+	VMOVUPD      (R13)(DI*1), Y8
 	VFNMADD231PD Y8, Y6, Y3
 	VFNMADD231PD Y8, Y7, Y5
-	ADDQ         R12, R10
-	ADDQ         CX, R11
-	DECQ         R9
+	ADDQ         R14, R12
+	ADDQ         CX, R13
+	DECQ         R11
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSD (R10), Y6
-	VBROADCASTSD (R10)(BX*1), Y7
+	VBROADCASTSD (R12), Y6
+	VBROADCASTSD (R12)(BX*1), Y7
 	VFNMADD231PD Y0, Y6, Y2
 	VFNMADD231PD Y0, Y7, Y4
 	VFNMADD231PD Y1, Y6, Y3
 	VFNMADD231PD Y1, Y7, Y5
-	MOVQ         across+32(FP), R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, R10
+	MOVQ         across+32(FP), R11
+	SHLQ         $0x03, R11
+	ADDQ         R11, R12
 
 pivots:
 	TESTQ        SI, SI
@@ -20024,9 +20301,9 @@ pivots:
 	VMULPD       Y0, Y3, Y3
 
 upper:
-	VMOVUPD      Y2, (DI)
-	VMOVUPD      Y3, 32(DI)
-	VBROADCASTSD (R10)(BX*1), Y0
+	VMOVUPD      Y2, (R9)
+	VMOVUPD      Y3, (R9)(DI*1)
+	VBROADCASTSD (R12)(BX*1), Y0
 	VFNMADD231PD Y2, Y0, Y4
 	VFNMADD231PD Y3, Y0, Y5
 	TESTQ        SI, SI
@@ -20036,20 +20313,20 @@ upper:
 	VMULPD       Y0, Y5, Y5
 
 lower:
-	VMOVUPD Y4, (DI)(CX*1)
-	VMOVUPD Y5, 32(DI)(CX*1)
+	VMOVUPD Y4, (R9)(CX*1)
+	VMOVUPD Y5, (R9)(R8*1)
 	VMOVAPD Y4, Y0
 	VMOVAPD Y5, Y1
-	ADDQ    CX, DI
+	ADDQ    CX, R9
 	ADDQ    BX, DX
-	ADDQ    CX, DI
+	ADDQ    CX, R9
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      next
 	ADDQ    $+16, SI
 
 next:
-	SUBQ $+2, R8
+	SUBQ $+2, R10
 	JNZ  rows
 
 done:
@@ -20066,27 +20343,31 @@ TEXT ·multiplyRows_2_avx2(SB), NOSPLIT, $0-72
 	MOVQ  down+24(FP), BX
 	SHLQ  $0x03, BX
 	MOVQ  d+40(FP), SI
-	MOVQ  order+48(FP), DI
-	SUBQ  $+2, DI
-	MOVQ  CX, R8
-	MOVQ  BX, R9
-	IMULQ DI, R8
-	ADDQ  AX, R8
-	IMULQ DI, R9
-	ADDQ  R9, DX
+	MOVQ  cols+56(FP), DI
+	SHLQ  $0x03, DI
+	SUBQ  $+32, DI
+	LEAQ  (DI)(CX*1), R8
+	MOVQ  order+48(FP), R9
+	SUBQ  $+2, R9
+	MOVQ  CX, R10
+	MOVQ  BX, R11
+	IMULQ R9, R10
+	ADDQ  AX, R10
+	IMULQ R9, R11
+	ADDQ  R11, DX
 	TESTQ SI, SI
 	JZ    begin
-	LEAQ  (SI)(DI*8), SI
+	LEAQ  (SI)(R9*8), SI
 
 begin:
-	TESTQ DI, DI
+	TESTQ R9, R9
 	JL    first
 
 rows:
-	VMOVUPD      (R8), Y0
-	VMOVUPD      32(R8), Y1
-	VMOVUPD      (R8)(CX*1), Y2
-	VMOVUPD      32(R8)(CX*1), Y3
+	VMOVUPD      (R10), Y0
+	VMOVUPD      (R10)(DI*1), Y1
+	VMOVUPD      (R10)(CX*1), Y2
+	VMOVUPD      (R10)(R8*1), Y3
 	TESTQ        SI, SI
 	JZ           upper
 	VBROADCASTSD (SI), Y4
@@ -20101,55 +20382,55 @@ upper:
 	VMULPD       Y4, Y3, Y3
 
 lower:
-	MOVQ  DX, R9
-	MOVQ  DI, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x03, R12
-	TESTQ R10, R10
+	MOVQ  DX, R11
+	MOVQ  R9, R12
+	MOVQ  AX, R13
+	MOVQ  across+32(FP), R14
+	SHLQ  $0x03, R14
+	TESTQ R12, R12
 	JZ    entryDone
 
 entry:
-	VBROADCASTSD (R9), Y4
-	VBROADCASTSD (R9)(BX*1), Y5
-	VMOVUPD      (R11), Y6
+	VBROADCASTSD (R11), Y4
+	VBROADCASTSD (R11)(BX*1), Y5
+	VMOVUPD      (R13), Y6
 	VFMADD231PD  Y6, Y4, Y0
 	VFMADD231PD  Y6, Y5, Y2
-	VMOVUPD      32(R11), Y6
+	VMOVUPD      (R13)(DI*1), Y6
 	VFMADD231PD  Y6, Y4, Y1
 	VFMADD231PD  Y6, Y5, Y3
-	ADDQ         R12, R9
-	ADDQ         CX, R11
-	DECQ         R10
+	ADDQ         R14, R11
+	ADDQ         CX, R13
+	DECQ         R12
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSD (R9)(BX*1), Y4
-	VMOVUPD      (R8), Y5
+	VBROADCASTSD (R11)(BX*1), Y4
+	VMOVUPD      (R10), Y5
 	VFMADD231PD  Y5, Y4, Y2
-	VMOVUPD      32(R8), Y5
+	VMOVUPD      (R10)(DI*1), Y5
 	VFMADD231PD  Y5, Y4, Y3
-	VMOVUPD      Y0, (R8)
-	VMOVUPD      Y1, 32(R8)
-	VMOVUPD      Y2, (R8)(CX*1)
-	VMOVUPD      Y3, 32(R8)(CX*1)
-	SUBQ         CX, R8
+	VMOVUPD      Y0, (R10)
+	VMOVUPD      Y1, (R10)(DI*1)
+	VMOVUPD      Y2, (R10)(CX*1)
+	VMOVUPD      Y3, (R10)(R8*1)
+	SUBQ         CX, R10
 	SUBQ         BX, DX
-	SUBQ         CX, R8
+	SUBQ         CX, R10
 	SUBQ         BX, DX
 	TESTQ        SI, SI
 	JZ           next
 	ADDQ         $-16, SI
 
 next:
-	SUBQ $+2, DI
+	SUBQ $+2, R9
 	JGE  rows
 
 first:
-	TESTQ        $0x00000001, DI
+	TESTQ        $0x00000001, R9
 	JZ           done
-	VMOVUPD      (R8)(CX*1), Y0
-	VMOVUPD      32(R8)(CX*1), Y1
+	VMOVUPD      (R10)(CX*1), Y0
+	VMOVUPD      (R10)(R8*1), Y1
 	TESTQ        SI, SI
 	JZ           alone
 	VBROADCASTSD 8(SI), Y2
@@ -20157,244 +20438,8 @@ first:
 	VMULPD       Y2, Y1, Y1
 
 alone:
-	VMOVUPD Y0, (R8)(CX*1)
-	VMOVUPD Y1, 32(R8)(CX*1)
-
-done:
-	VZEROUPPER
-	RET
-
-// func solveRowsPart_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·solveRowsPart_2_avx2(SB), NOSPLIT, $0-72
-	MOVQ         cols+56(FP), AX
-	SUBQ         $+4, AX
-	NEGQ         AX
-	LEAQ         tailMask<>+32(SB), CX
-	VMOVUPD      (CX)(AX*8), Y0
-	MOVQ         b+0(FP), AX
-	MOVQ         ldb+8(FP), CX
-	SHLQ         $0x03, CX
-	MOVQ         a+16(FP), DX
-	MOVQ         down+24(FP), BX
-	SHLQ         $0x03, BX
-	MOVQ         d+40(FP), SI
-	MOVQ         AX, DI
-	MOVQ         order+48(FP), R8
-	TESTQ        $0x00000001, R8
-	JZ           rows
-	VMOVUPD      (DI), Y1
-	VMASKMOVPD   32(DI), Y0, Y2
-	TESTQ        SI, SI
-	JZ           firstScaled
-	VBROADCASTSD (SI), Y3
-	VMULPD       Y3, Y1, Y1
-	VMULPD       Y3, Y2, Y2
-
-firstScaled:
-	VMOVUPD    Y1, (DI)
-	VMASKMOVPD Y2, Y0, 32(DI)
-	VMOVAPD    Y1, Y1
-	VMOVAPD    Y2, Y2
-	ADDQ       CX, DI
-	ADDQ       BX, DX
-	TESTQ      SI, SI
-	JZ         firstDone
-	ADDQ       $+8, SI
-
-firstDone:
-	DECQ R8
-	JZ   done
-
-rows:
-	VMOVUPD    (DI), Y3
-	VMASKMOVPD 32(DI), Y0, Y4
-	VMOVUPD    (DI)(CX*1), Y5
-	VMASKMOVPD 32(DI)(CX*1), Y0, Y6
-	MOVQ       order+48(FP), R9
-	MOVQ       DX, R10
-	SUBQ       R8, R9
-	JZ         pivots
-	DECQ       R9
-	MOVQ       AX, R11
-	MOVQ       across+32(FP), R12
-	SHLQ       $0x03, R12
-	TESTQ      R9, R9
-	JZ         entryDone
-
-entry:
-	VBROADCASTSD (R10), Y7
-	VBROADCASTSD (R10)(BX*1), Y8
-	VMOVUPD      (R11), Y9
-	VFNMADD231PD Y9, Y7, Y3
-	VFNMADD231PD Y9, Y8, Y5
-	VMASKMOVPD   32(R11), Y0, Y9
-	VFNMADD231PD Y9, Y7, Y4
-	VFNMADD231PD Y9, Y8, Y6
-	ADDQ         R12, R10
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	VBROADCASTSD (R10), Y7
-	VBROADCASTSD (R10)(BX*1), Y8
-	VFNMADD231PD Y1, Y7, Y3
-	VFNMADD231PD Y1, Y8, Y5
-	VFNMADD231PD Y2, Y7, Y4
-	VFNMADD231PD Y2, Y8, Y6
-	MOVQ         across+32(FP), R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, R10
-
-pivots:
-	TESTQ        SI, SI
-	JZ           upper
-	VBROADCASTSD (SI), Y1
-	VMULPD       Y1, Y3, Y3
-	VMULPD       Y1, Y4, Y4
-
-upper:
-	VMOVUPD      Y3, (DI)
-	VMASKMOVPD   Y4, Y0, 32(DI)
-	VBROADCASTSD (R10)(BX*1), Y1
-	VFNMADD231PD Y3, Y1, Y5
-	VFNMADD231PD Y4, Y1, Y6
-	TESTQ        SI, SI
-	JZ           lower
-	VBROADCASTSD 8(SI), Y1
-	VMULPD       Y1, Y5, Y5
-	VMULPD       Y1, Y6, Y6
-
-lower:
-	VMOVUPD    Y5, (DI)(CX*1)
-	VMASKMOVPD Y6, Y0, 32(DI)(CX*1)
-	VMOVAPD    Y5, Y1
-	VMOVAPD    Y6, Y2
-	ADDQ       CX, DI
-	ADDQ       BX, DX
-	ADDQ       CX, DI
-	ADDQ       BX, DX
-	TESTQ      SI, SI
-	JZ         next
-	ADDQ       $+16, SI
-
-next:
-	SUBQ $+2, R8
-	JNZ  rows
-
-done:
-	VZEROUPPER
-	RET
-
-// func multiplyRowsPart_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·multiplyRowsPart_2_avx2(SB), NOSPLIT, $0-72
-	MOVQ    cols+56(FP), AX
-	SUBQ    $+4, AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*8), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x03, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x03, BX
-	MOVQ    d+40(FP), SI
-	MOVQ    order+48(FP), DI
-	SUBQ    $+2, DI
-	MOVQ    CX, R8
-	MOVQ    BX, R9
-	IMULQ   DI, R8
-	ADDQ    AX, R8
-	IMULQ   DI, R9
-	ADDQ    R9, DX
-	TESTQ   SI, SI
-	JZ      begin
-	LEAQ    (SI)(DI*8), SI
-
-begin:
-	TESTQ DI, DI
-	JL    first
-
-rows:
-	VMOVUPD      (R8), Y1
-	VMASKMOVPD   32(R8), Y0, Y2
-	VMOVUPD      (R8)(CX*1), Y3
-	VMASKMOVPD   32(R8)(CX*1), Y0, Y4
-	TESTQ        SI, SI
-	JZ           upper
-	VBROADCASTSD (SI), Y5
-	VMULPD       Y5, Y1, Y1
-	VMULPD       Y5, Y2, Y2
-
-upper:
-	TESTQ        SI, SI
-	JZ           lower
-	VBROADCASTSD 8(SI), Y5
-	VMULPD       Y5, Y3, Y3
-	VMULPD       Y5, Y4, Y4
-
-lower:
-	MOVQ  DX, R9
-	MOVQ  DI, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x03, R12
-	TESTQ R10, R10
-	JZ    entryDone
-
-entry:
-	VBROADCASTSD (R9), Y5
-	VBROADCASTSD (R9)(BX*1), Y6
-	VMOVUPD      (R11), Y7
-	VFMADD231PD  Y7, Y5, Y1
-	VFMADD231PD  Y7, Y6, Y3
-	VMASKMOVPD   32(R11), Y0, Y7
-	VFMADD231PD  Y7, Y5, Y2
-	VFMADD231PD  Y7, Y6, Y4
-	ADDQ         R12, R9
-	ADDQ         CX, R11
-	DECQ         R10
-	JNZ          entry
-
-entryDone:
-	VBROADCASTSD (R9)(BX*1), Y5
-	VMOVUPD      (R8), Y6
-	VFMADD231PD  Y6, Y5, Y3
-	VMASKMOVPD   32(R8), Y0, Y6
-	VFMADD231PD  Y6, Y5, Y4
-	VMOVUPD      Y1, (R8)
-	VMASKMOVPD   Y2, Y0, 32(R8)
-	VMOVUPD      Y3, (R8)(CX*1)
-	VMASKMOVPD   Y4, Y0, 32(R8)(CX*1)
-	SUBQ         CX, R8
-	SUBQ         BX, DX
-	SUBQ         CX, R8
-	SUBQ         BX, DX
-	TESTQ        SI, SI
-	JZ           next
-	ADDQ         $-16, SI
-
-next:
-	SUBQ $+2, DI
-	JGE  rows
-
-first:
-	TESTQ        $0x00000001, DI
-	JZ           done
-	VMOVUPD      (R8)(CX*1), Y1
-	VMASKMOVPD   32(R8)(CX*1), Y0, Y2
-	TESTQ        SI, SI
-	JZ           alone
-	VBROADCASTSD 8(SI), Y3
-	VMULPD       Y3, Y1, Y1
-	VMULPD       Y3, Y2, Y2
-
-alone:
-	VMOVUPD    Y1, (R8)(CX*1)
-	VMASKMOVPD Y2, Y0, 32(R8)(CX*1)
+	VMOVUPD Y0, (R10)(CX*1)
+	VMOVUPD Y1, (R10)(R8*1)
 
 done:
 	VZEROUPPER
@@ -20403,10 +20448,6 @@ done:
 // func solveRows_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 // Requires: AVX, FMA3
 TEXT ·solveRows_1_avx2(SB), NOSPLIT, $0-72
-	MOVQ         cols+56(FP), AX
-	NEGQ         AX
-	LEAQ         tailMask<>+32(SB), CX
-	VMOVUPD      (CX)(AX*8), Y0
 	MOVQ         b+0(FP), AX
 	MOVQ         ldb+8(FP), CX
 	SHLQ         $0x03, CX
@@ -20414,6 +20455,10 @@ TEXT ·solveRows_1_avx2(SB), NOSPLIT, $0-72
 	MOVQ         down+24(FP), BX
 	SHLQ         $0x03, BX
 	MOVQ         d+40(FP), SI
+	MOVQ         cols+56(FP), DI
+	NEGQ         DI
+	LEAQ         tailMask<>+32(SB), R8
+	VMOVUPD      (R8)(DI*8), Y0
 	MOVQ         AX, DI
 	MOVQ         order+48(FP), R8
 	TESTQ        $0x00000001, R8
@@ -20508,10 +20553,6 @@ done:
 // func multiplyRows_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 // Requires: AVX, FMA3
 TEXT ·multiplyRows_1_avx2(SB), NOSPLIT, $0-72
-	MOVQ    cols+56(FP), AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*8), Y0
 	MOVQ    b+0(FP), AX
 	MOVQ    ldb+8(FP), CX
 	SHLQ    $0x03, CX
@@ -20519,6 +20560,10 @@ TEXT ·multiplyRows_1_avx2(SB), NOSPLIT, $0-72
 	MOVQ    down+24(FP), BX
 	SHLQ    $0x03, BX
 	MOVQ    d+40(FP), SI
+	MOVQ    cols+56(FP), DI
+	NEGQ    DI
+	LEAQ    tailMask<>+32(SB), R8
+	VMOVUPD (R8)(DI*8), Y0
 	MOVQ    order+48(FP), DI
 	SUBQ    $+2, DI
 	MOVQ    CX, R8
@@ -20613,14 +20658,18 @@ TEXT ·solveRows32_4_avx2(SB), NOSPLIT, $0-72
 	MOVQ         down+24(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         d+40(FP), SI
-	MOVQ         AX, DI
-	MOVQ         order+48(FP), R8
-	TESTQ        $0x00000001, R8
+	MOVQ         cols+56(FP), DI
+	SHLQ         $0x02, DI
+	SUBQ         $+32, DI
+	LEAQ         (DI)(CX*1), R8
+	MOVQ         AX, R9
+	MOVQ         order+48(FP), R10
+	TESTQ        $0x00000001, R10
 	JZ           rows
-	VMOVUPS      (DI), Y0
-	VMOVUPS      32(DI), Y1
-	VMOVUPS      64(DI), Y2
-	VMOVUPS      96(DI), Y3
+	VMOVUPS      (R9), Y0
+	VMOVUPS      32(R9), Y1
+	VMOVUPS      64(R9), Y2
+	VMOVUPS      (R9)(DI*1), Y3
 	TESTQ        SI, SI
 	JZ           firstScaled
 	VBROADCASTSS (SI), Y4
@@ -20630,67 +20679,67 @@ TEXT ·solveRows32_4_avx2(SB), NOSPLIT, $0-72
 	VMULPS       Y4, Y3, Y3
 
 firstScaled:
-	VMOVUPS Y0, (DI)
-	VMOVUPS Y1, 32(DI)
-	VMOVUPS Y2, 64(DI)
-	VMOVUPS Y3, 96(DI)
+	VMOVUPS Y0, (R9)
+	VMOVUPS Y1, 32(R9)
+	VMOVUPS Y2, 64(R9)
+	VMOVUPS Y3, (R9)(DI*1)
 	VMOVAPD Y0, Y0
 	VMOVAPD Y1, Y1
 	VMOVAPD Y2, Y2
 	VMOVAPD Y3, Y3
-	ADDQ    CX, DI
+	ADDQ    CX, R9
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      firstDone
 	ADDQ    $+4, SI
 
 firstDone:
-	DECQ R8
+	DECQ R10
 	JZ   done
 
 rows:
-	VMOVUPS (DI), Y4
-	VMOVUPS 32(DI), Y5
-	VMOVUPS 64(DI), Y6
-	VMOVUPS 96(DI), Y7
-	VMOVUPS (DI)(CX*1), Y8
-	VMOVUPS 32(DI)(CX*1), Y9
-	VMOVUPS 64(DI)(CX*1), Y10
-	VMOVUPS 96(DI)(CX*1), Y11
-	MOVQ    order+48(FP), R9
-	MOVQ    DX, R10
-	SUBQ    R8, R9
+	VMOVUPS (R9), Y4
+	VMOVUPS 32(R9), Y5
+	VMOVUPS 64(R9), Y6
+	VMOVUPS (R9)(DI*1), Y7
+	VMOVUPS (R9)(CX*1), Y8
+	VMOVUPS 32(R9)(CX*1), Y9
+	VMOVUPS 64(R9)(CX*1), Y10
+	VMOVUPS (R9)(R8*1), Y11
+	MOVQ    order+48(FP), R11
+	MOVQ    DX, R12
+	SUBQ    R10, R11
 	JZ      pivots
-	DECQ    R9
-	MOVQ    AX, R11
-	MOVQ    across+32(FP), R12
-	SHLQ    $0x02, R12
-	TESTQ   R9, R9
+	DECQ    R11
+	MOVQ    AX, R13
+	MOVQ    across+32(FP), R14
+	SHLQ    $0x02, R14
+	TESTQ   R11, R11
 	JZ      entryDone
 
 entry:
-	VBROADCASTSS (R10), Y12
-	VBROADCASTSS (R10)(BX*1), Y13
-	VMOVUPS      (R11), Y14
+	VBROADCASTSS (R12), Y12
+	VBROADCASTSS (R12)(BX*1), Y13
+	VMOVUPS      (R13), Y14
 	VFNMADD231PS Y14, Y12, Y4
 	VFNMADD231PS Y14, Y13, Y8
-	VMOVUPS      32(R11), Y14
+	VMOVUPS      32(R13), Y14
 	VFNMADD231PS Y14, Y12, Y5
 	VFNMADD231PS Y14, Y13, Y9
-	VMOVUPS      64(R11), Y14
+	VMOVUPS      64(R13), Y14
 	VFNMADD231PS Y14, Y12, Y6
 	VFNMADD231PS Y14, Y13, Y10
-	VMOVUPS      96(R11), Y14
+	VMOVUPS      (R13)(DI*1), Y14
 	VFNMADD231PS Y14, Y12, Y7
 	VFNMADD231PS Y14, Y13, Y11
-	ADDQ         R12, R10
-	ADDQ         CX, R11
-	DECQ         R9
+	ADDQ         R14, R12
+	ADDQ         CX, R13
+	DECQ         R11
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSS (R10), Y12
-	VBROADCASTSS (R10)(BX*1), Y13
+	VBROADCASTSS (R12), Y12
+	VBROADCASTSS (R12)(BX*1), Y13
 	VFNMADD231PS Y0, Y12, Y4
 	VFNMADD231PS Y0, Y13, Y8
 	VFNMADD231PS Y1, Y12, Y5
@@ -20699,9 +20748,9 @@ entryDone:
 	VFNMADD231PS Y2, Y13, Y10
 	VFNMADD231PS Y3, Y12, Y7
 	VFNMADD231PS Y3, Y13, Y11
-	MOVQ         across+32(FP), R9
-	SHLQ         $0x02, R9
-	ADDQ         R9, R10
+	MOVQ         across+32(FP), R11
+	SHLQ         $0x02, R11
+	ADDQ         R11, R12
 
 pivots:
 	TESTQ        SI, SI
@@ -20713,11 +20762,11 @@ pivots:
 	VMULPS       Y0, Y7, Y7
 
 upper:
-	VMOVUPS      Y4, (DI)
-	VMOVUPS      Y5, 32(DI)
-	VMOVUPS      Y6, 64(DI)
-	VMOVUPS      Y7, 96(DI)
-	VBROADCASTSS (R10)(BX*1), Y0
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y5, 32(R9)
+	VMOVUPS      Y6, 64(R9)
+	VMOVUPS      Y7, (R9)(DI*1)
+	VBROADCASTSS (R12)(BX*1), Y0
 	VFNMADD231PS Y4, Y0, Y8
 	VFNMADD231PS Y5, Y0, Y9
 	VFNMADD231PS Y6, Y0, Y10
@@ -20731,24 +20780,24 @@ upper:
 	VMULPS       Y0, Y11, Y11
 
 lower:
-	VMOVUPS Y8, (DI)(CX*1)
-	VMOVUPS Y9, 32(DI)(CX*1)
-	VMOVUPS Y10, 64(DI)(CX*1)
-	VMOVUPS Y11, 96(DI)(CX*1)
+	VMOVUPS Y8, (R9)(CX*1)
+	VMOVUPS Y9, 32(R9)(CX*1)
+	VMOVUPS Y10, 64(R9)(CX*1)
+	VMOVUPS Y11, (R9)(R8*1)
 	VMOVAPD Y8, Y0
 	VMOVAPD Y9, Y1
 	VMOVAPD Y10, Y2
 	VMOVAPD Y11, Y3
-	ADDQ    CX, DI
+	ADDQ    CX, R9
 	ADDQ    BX, DX
-	ADDQ    CX, DI
+	ADDQ    CX, R9
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      next
 	ADDQ    $+8, SI
 
 next:
-	SUBQ $+2, R8
+	SUBQ $+2, R10
 	JNZ  rows
 
 done:
@@ -20765,31 +20814,35 @@ TEXT ·multiplyRows32_4_avx2(SB), NOSPLIT, $0-72
 	MOVQ  down+24(FP), BX
 	SHLQ  $0x02, BX
 	MOVQ  d+40(FP), SI
-	MOVQ  order+48(FP), DI
-	SUBQ  $+2, DI
-	MOVQ  CX, R8
-	MOVQ  BX, R9
-	IMULQ DI, R8
-	ADDQ  AX, R8
-	IMULQ DI, R9
-	ADDQ  R9, DX
+	MOVQ  cols+56(FP), DI
+	SHLQ  $0x02, DI
+	SUBQ  $+32, DI
+	LEAQ  (DI)(CX*1), R8
+	MOVQ  order+48(FP), R9
+	SUBQ  $+2, R9
+	MOVQ  CX, R10
+	MOVQ  BX, R11
+	IMULQ R9, R10
+	ADDQ  AX, R10
+	IMULQ R9, R11
+	ADDQ  R11, DX
 	TESTQ SI, SI
 	JZ    begin
-	LEAQ  (SI)(DI*4), SI
+	LEAQ  (SI)(R9*4), SI
 
 begin:
-	TESTQ DI, DI
+	TESTQ R9, R9
 	JL    first
 
 rows:
-	VMOVUPS      (R8), Y0
-	VMOVUPS      32(R8), Y1
-	VMOVUPS      64(R8), Y2
-	VMOVUPS      96(R8), Y3
-	VMOVUPS      (R8)(CX*1), Y4
-	VMOVUPS      32(R8)(CX*1), Y5
-	VMOVUPS      64(R8)(CX*1), Y6
-	VMOVUPS      96(R8)(CX*1), Y7
+	VMOVUPS      (R10), Y0
+	VMOVUPS      32(R10), Y1
+	VMOVUPS      64(R10), Y2
+	VMOVUPS      (R10)(DI*1), Y3
+	VMOVUPS      (R10)(CX*1), Y4
+	VMOVUPS      32(R10)(CX*1), Y5
+	VMOVUPS      64(R10)(CX*1), Y6
+	VMOVUPS      (R10)(R8*1), Y7
 	TESTQ        SI, SI
 	JZ           upper
 	VBROADCASTSS (SI), Y8
@@ -20808,71 +20861,71 @@ upper:
 	VMULPS       Y8, Y7, Y7
 
 lower:
-	MOVQ  DX, R9
-	MOVQ  DI, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x02, R12
-	TESTQ R10, R10
+	MOVQ  DX, R11
+	MOVQ  R9, R12
+	MOVQ  AX, R13
+	MOVQ  across+32(FP), R14
+	SHLQ  $0x02, R14
+	TESTQ R12, R12
 	JZ    entryDone
 
 entry:
-	VBROADCASTSS (R9), Y8
-	VBROADCASTSS (R9)(BX*1), Y9
-	VMOVUPS      (R11), Y10
+	VBROADCASTSS (R11), Y8
+	VBROADCASTSS (R11)(BX*1), Y9
+	VMOVUPS      (R13), Y10
 	VFMADD231PS  Y10, Y8, Y0
 	VFMADD231PS  Y10, Y9, Y4
-	VMOVUPS      32(R11), Y10
+	VMOVUPS      32(R13), Y10
 	VFMADD231PS  Y10, Y8, Y1
 	VFMADD231PS  Y10, Y9, Y5
-	VMOVUPS      64(R11), Y10
+	VMOVUPS      64(R13), Y10
 	VFMADD231PS  Y10, Y8, Y2
 	VFMADD231PS  Y10, Y9, Y6
-	VMOVUPS      96(R11), Y10
+	VMOVUPS      (R13)(DI*1), Y10
 	VFMADD231PS  Y10, Y8, Y3
 	VFMADD231PS  Y10, Y9, Y7
-	ADDQ         R12, R9
-	ADDQ         CX, R11
-	DECQ         R10
+	ADDQ         R14, R11
+	ADDQ         CX, R13
+	DECQ         R12
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSS (R9)(BX*1), Y8
-	VMOVUPS      (R8), Y9
+	VBROADCASTSS (R11)(BX*1), Y8
+	VMOVUPS      (R10), Y9
 	VFMADD231PS  Y9, Y8, Y4
-	VMOVUPS      32(R8), Y9
+	VMOVUPS      32(R10), Y9
 	VFMADD231PS  Y9, Y8, Y5
-	VMOVUPS      64(R8), Y9
+	VMOVUPS      64(R10), Y9
 	VFMADD231PS  Y9, Y8, Y6
-	VMOVUPS      96(R8), Y9
+	VMOVUPS      (R10)(DI*1), Y9
 	VFMADD231PS  Y9, Y8, Y7
-	VMOVUPS      Y0, (R8)
-	VMOVUPS      Y1, 32(R8)
-	VMOVUPS      Y2, 64(R8)
-	VMOVUPS      Y3, 96(R8)
-	VMOVUPS      Y4, (R8)(CX*1)
-	VMOVUPS      Y5, 32(R8)(CX*1)
-	VMOVUPS      Y6, 64(R8)(CX*1)
-	VMOVUPS      Y7, 96(R8)(CX*1)
-	SUBQ         CX, R8
+	VMOVUPS      Y0, (R10)
+	VMOVUPS      Y1, 32(R10)
+	VMOVUPS      Y2, 64(R10)
+	VMOVUPS      Y3, (R10)(DI*1)
+	VMOVUPS      Y4, (R10)(CX*1)
+	VMOVUPS      Y5, 32(R10)(CX*1)
+	VMOVUPS      Y6, 64(R10)(CX*1)
+	VMOVUPS      Y7, (R10)(R8*1)
+	SUBQ         CX, R10
 	SUBQ         BX, DX
-	SUBQ         CX, R8
+	SUBQ         CX, R10
 	SUBQ         BX, DX
 	TESTQ        SI, SI
 	JZ           next
 	ADDQ         $-8, SI
 
 next:
-	SUBQ $+2, DI
+	SUBQ $+2, R9
 	JGE  rows
 
 first:
-	TESTQ        $0x00000001, DI
+	TESTQ        $0x00000001, R9
 	JZ           done
-	VMOVUPS      (R8)(CX*1), Y0
-	VMOVUPS      32(R8)(CX*1), Y1
-	VMOVUPS      64(R8)(CX*1), Y2
-	VMOVUPS      96(R8)(CX*1), Y3
+	VMOVUPS      (R10)(CX*1), Y0
+	VMOVUPS      32(R10)(CX*1), Y1
+	VMOVUPS      64(R10)(CX*1), Y2
+	VMOVUPS      (R10)(R8*1), Y3
 	TESTQ        SI, SI
 	JZ           alone
 	VBROADCASTSS 4(SI), Y4
@@ -20882,10 +20935,275 @@ first:
 	VMULPS       Y4, Y3, Y3
 
 alone:
-	VMOVUPS Y0, (R8)(CX*1)
-	VMOVUPS Y1, 32(R8)(CX*1)
-	VMOVUPS Y2, 64(R8)(CX*1)
-	VMOVUPS Y3, 96(R8)(CX*1)
+	VMOVUPS Y0, (R10)(CX*1)
+	VMOVUPS Y1, 32(R10)(CX*1)
+	VMOVUPS Y2, 64(R10)(CX*1)
+	VMOVUPS Y3, (R10)(R8*1)
+
+done:
+	VZEROUPPER
+	RET
+
+// func solveRows32_3_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solveRows32_3_avx2(SB), NOSPLIT, $0-72
+	MOVQ         b+0(FP), AX
+	MOVQ         ldb+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         a+16(FP), DX
+	MOVQ         down+24(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         d+40(FP), SI
+	MOVQ         cols+56(FP), DI
+	SHLQ         $0x02, DI
+	SUBQ         $+32, DI
+	LEAQ         (DI)(CX*1), R8
+	MOVQ         AX, R9
+	MOVQ         order+48(FP), R10
+	TESTQ        $0x00000001, R10
+	JZ           rows
+	VMOVUPS      (R9), Y0
+	VMOVUPS      32(R9), Y1
+	VMOVUPS      (R9)(DI*1), Y2
+	TESTQ        SI, SI
+	JZ           firstScaled
+	VBROADCASTSS (SI), Y3
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y3, Y1, Y1
+	VMULPS       Y3, Y2, Y2
+
+firstScaled:
+	VMOVUPS Y0, (R9)
+	VMOVUPS Y1, 32(R9)
+	VMOVUPS Y2, (R9)(DI*1)
+	VMOVAPD Y0, Y0
+	VMOVAPD Y1, Y1
+	VMOVAPD Y2, Y2
+	ADDQ    CX, R9
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      firstDone
+	ADDQ    $+4, SI
+
+firstDone:
+	DECQ R10
+	JZ   done
+
+rows:
+	VMOVUPS (R9), Y3
+	VMOVUPS 32(R9), Y4
+	VMOVUPS (R9)(DI*1), Y5
+	VMOVUPS (R9)(CX*1), Y6
+	VMOVUPS 32(R9)(CX*1), Y7
+	VMOVUPS (R9)(R8*1), Y8
+	MOVQ    order+48(FP), R11
+	MOVQ    DX, R12
+	SUBQ    R10, R11
+	JZ      pivots
+	DECQ    R11
+	MOVQ    AX, R13
+	MOVQ    across+32(FP), R14
+	SHLQ    $0x02, R14
+	TESTQ   R11, R11
+	JZ      entryDone
+
+entry:
+	VBROADCASTSS (R12), Y9
+	VBROADCASTSS (R12)(BX*1), Y10
+	VMOVUPS      (R13), Y11
+	VFNMADD231PS Y11, Y9, Y3
+	VFNMADD231PS Y11, Y10, Y6
+	VMOVUPS      32(R13), Y11
+	VFNMADD231PS Y11, Y9, Y4
+	VFNMADD231PS Y11, Y10, Y7
+	VMOVUPS      (R13)(DI*1), Y11
+	VFNMADD231PS Y11, Y9, Y5
+	VFNMADD231PS Y11, Y10, Y8
+	ADDQ         R14, R12
+	ADDQ         CX, R13
+	DECQ         R11
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSS (R12), Y9
+	VBROADCASTSS (R12)(BX*1), Y10
+	VFNMADD231PS Y0, Y9, Y3
+	VFNMADD231PS Y0, Y10, Y6
+	VFNMADD231PS Y1, Y9, Y4
+	VFNMADD231PS Y1, Y10, Y7
+	VFNMADD231PS Y2, Y9, Y5
+	VFNMADD231PS Y2, Y10, Y8
+	MOVQ         across+32(FP), R11
+	SHLQ         $0x02, R11
+	ADDQ         R11, R12
+
+pivots:
+	TESTQ        SI, SI
+	JZ           upper
+	VBROADCASTSS (SI), Y0
+	VMULPS       Y0, Y3, Y3
+	VMULPS       Y0, Y4, Y4
+	VMULPS       Y0, Y5, Y5
+
+upper:
+	VMOVUPS      Y3, (R9)
+	VMOVUPS      Y4, 32(R9)
+	VMOVUPS      Y5, (R9)(DI*1)
+	VBROADCASTSS (R12)(BX*1), Y0
+	VFNMADD231PS Y3, Y0, Y6
+	VFNMADD231PS Y4, Y0, Y7
+	VFNMADD231PS Y5, Y0, Y8
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSS 4(SI), Y0
+	VMULPS       Y0, Y6, Y6
+	VMULPS       Y0, Y7, Y7
+	VMULPS       Y0, Y8, Y8
+
+lower:
+	VMOVUPS Y6, (R9)(CX*1)
+	VMOVUPS Y7, 32(R9)(CX*1)
+	VMOVUPS Y8, (R9)(R8*1)
+	VMOVAPD Y6, Y0
+	VMOVAPD Y7, Y1
+	VMOVAPD Y8, Y2
+	ADDQ    CX, R9
+	ADDQ    BX, DX
+	ADDQ    CX, R9
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      next
+	ADDQ    $+8, SI
+
+next:
+	SUBQ $+2, R10
+	JNZ  rows
+
+done:
+	VZEROUPPER
+	RET
+
+// func multiplyRows32_3_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyRows32_3_avx2(SB), NOSPLIT, $0-72
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  cols+56(FP), DI
+	SHLQ  $0x02, DI
+	SUBQ  $+32, DI
+	LEAQ  (DI)(CX*1), R8
+	MOVQ  order+48(FP), R9
+	SUBQ  $+2, R9
+	MOVQ  CX, R10
+	MOVQ  BX, R11
+	IMULQ R9, R10
+	ADDQ  AX, R10
+	IMULQ R9, R11
+	ADDQ  R11, DX
+	TESTQ SI, SI
+	JZ    begin
+	LEAQ  (SI)(R9*4), SI
+
+begin:
+	TESTQ R9, R9
+	JL    first
+
+rows:
+	VMOVUPS      (R10), Y0
+	VMOVUPS      32(R10), Y1
+	VMOVUPS      (R10)(DI*1), Y2
+	VMOVUPS      (R10)(CX*1), Y3
+	VMOVUPS      32(R10)(CX*1), Y4
+	VMOVUPS      (R10)(R8*1), Y5
+	TESTQ        SI, SI
+	JZ           upper
+	VBROADCASTSS (SI), Y6
+	VMULPS       Y6, Y0, Y0
+	VMULPS       Y6, Y1, Y1
+	VMULPS       Y6, Y2, Y2
+
+upper:
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSS 4(SI), Y6
+	VMULPS       Y6, Y3, Y3
+	VMULPS       Y6, Y4, Y4
+	VMULPS       Y6, Y5, Y5
+
+lower:
+	MOVQ  DX, R11
+	MOVQ  R9, R12
+	MOVQ  AX, R13
+	MOVQ  across+32(FP), R14
+	SHLQ  $0x02, R14
+	TESTQ R12, R12
+	JZ    entryDone
+
+entry:
+	VBROADCASTSS (R11), Y6
+	VBROADCASTSS (R11)(BX*1), Y7
+	VMOVUPS      (R13), Y8
+	VFMADD231PS  Y8, Y6, Y0
+	VFMADD231PS  Y8, Y7, Y3
+	VMOVUPS      32(R13), Y8
+	VFMADD231PS  Y8, Y6, Y1
+	VFMADD231PS  Y8, Y7, Y4
+	VMOVUPS      (R13)(DI*1), Y8
+	VFMADD231PS  Y8, Y6, Y2
+	VFMADD231PS  Y8, Y7, Y5
+	ADDQ         R14, R11
+	ADDQ         CX, R13
+	DECQ         R12
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSS (R11)(BX*1), Y6
+	VMOVUPS      (R10), Y7
+	VFMADD231PS  Y7, Y6, Y3
+	VMOVUPS      32(R10), Y7
+	VFMADD231PS  Y7, Y6, Y4
+	VMOVUPS      (R10)(DI*1), Y7
+	VFMADD231PS  Y7, Y6, Y5
+	VMOVUPS      Y0, (R10)
+	VMOVUPS      Y1, 32(R10)
+	VMOVUPS      Y2, (R10)(DI*1)
+	VMOVUPS      Y3, (R10)(CX*1)
+	VMOVUPS      Y4, 32(R10)(CX*1)
+	VMOVUPS      Y5, (R10)(R8*1)
+	SUBQ         CX, R10
+	SUBQ         BX, DX
+	SUBQ         CX, R10
+	SUBQ         BX, DX
+	TESTQ        SI, SI
+	JZ           next
+	ADDQ         $-8, SI
+
+next:
+	SUBQ $+2, R9
+	JGE  rows
+
+first:
+	TESTQ        $0x00000001, R9
+	JZ           done
+	VMOVUPS      (R10)(CX*1), Y0
+	VMOVUPS      32(R10)(CX*1), Y1
+	VMOVUPS      (R10)(R8*1), Y2
+	TESTQ        SI, SI
+	JZ           alone
+	VBROADCASTSS 4(SI), Y3
+	VMULPS       Y3, Y0, Y0
+	VMULPS       Y3, Y1, Y1
+	VMULPS       Y3, Y2, Y2
+
+alone:
+	VMOVUPS Y0, (R10)(CX*1)
+	VMOVUPS Y1, 32(R10)(CX*1)
+	VMOVUPS Y2, (R10)(R8*1)
 
 done:
 	VZEROUPPER
@@ -20901,12 +21219,16 @@ TEXT ·solveRows32_2_avx2(SB), NOSPLIT, $0-72
 	MOVQ         down+24(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         d+40(FP), SI
-	MOVQ         AX, DI
-	MOVQ         order+48(FP), R8
-	TESTQ        $0x00000001, R8
+	MOVQ         cols+56(FP), DI
+	SHLQ         $0x02, DI
+	SUBQ         $+32, DI
+	LEAQ         (DI)(CX*1), R8
+	MOVQ         AX, R9
+	MOVQ         order+48(FP), R10
+	TESTQ        $0x00000001, R10
 	JZ           rows
-	VMOVUPS      (DI), Y0
-	VMOVUPS      32(DI), Y1
+	VMOVUPS      (R9), Y0
+	VMOVUPS      (R9)(DI*1), Y1
 	TESTQ        SI, SI
 	JZ           firstScaled
 	VBROADCASTSS (SI), Y2
@@ -20914,60 +21236,60 @@ TEXT ·solveRows32_2_avx2(SB), NOSPLIT, $0-72
 	VMULPS       Y2, Y1, Y1
 
 firstScaled:
-	VMOVUPS Y0, (DI)
-	VMOVUPS Y1, 32(DI)
+	VMOVUPS Y0, (R9)
+	VMOVUPS Y1, (R9)(DI*1)
 	VMOVAPD Y0, Y0
 	VMOVAPD Y1, Y1
-	ADDQ    CX, DI
+	ADDQ    CX, R9
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      firstDone
 	ADDQ    $+4, SI
 
 firstDone:
-	DECQ R8
+	DECQ R10
 	JZ   done
 
 rows:
-	VMOVUPS (DI), Y2
-	VMOVUPS 32(DI), Y3
-	VMOVUPS (DI)(CX*1), Y4
-	VMOVUPS 32(DI)(CX*1), Y5
-	MOVQ    order+48(FP), R9
-	MOVQ    DX, R10
-	SUBQ    R8, R9
+	VMOVUPS (R9), Y2
+	VMOVUPS (R9)(DI*1), Y3
+	VMOVUPS (R9)(CX*1), Y4
+	VMOVUPS (R9)(R8*1), Y5
+	MOVQ    order+48(FP), R11
+	MOVQ    DX, R12
+	SUBQ    R10, R11
 	JZ      pivots
-	DECQ    R9
-	MOVQ    AX, R11
-	MOVQ    across+32(FP), R12
-	SHLQ    $0x02, R12
-	TESTQ   R9, R9
+	DECQ    R11
+	MOVQ    AX, R13
+	MOVQ    across+32(FP), R14
+	SHLQ    $0x02, R14
+	TESTQ   R11, R11
 	JZ      entryDone
 
 entry:
-	VBROADCASTSS (R10), Y6
-	VBROADCASTSS (R10)(BX*1), Y7
-	VMOVUPS      (R11), Y8
+	VBROADCASTSS (R12), Y6
+	VBROADCASTSS (R12)(BX*1), Y7
+	VMOVUPS      (R13), Y8
 	VFNMADD231PS Y8, Y6, Y2
 	VFNMADD231PS Y8, Y7, Y4
-	VMOVUPS      32(R11), Y8
+	VMOVUPS      (R13)(DI*1), Y8
 	VFNMADD231PS Y8, Y6, Y3
 	VFNMADD231PS Y8, Y7, Y5
-	ADDQ         R12, R10
-	ADDQ         CX, R11
-	DECQ         R9
+	ADDQ         R14, R12
+	ADDQ         CX, R13
+	DECQ         R11
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSS (R10), Y6
-	VBROADCASTSS (R10)(BX*1), Y7
+	VBROADCASTSS (R12), Y6
+	VBROADCASTSS (R12)(BX*1), Y7
 	VFNMADD231PS Y0, Y6, Y2
 	VFNMADD231PS Y0, Y7, Y4
 	VFNMADD231PS Y1, Y6, Y3
 	VFNMADD231PS Y1, Y7, Y5
-	MOVQ         across+32(FP), R9
-	SHLQ         $0x02, R9
-	ADDQ         R9, R10
+	MOVQ         across+32(FP), R11
+	SHLQ         $0x02, R11
+	ADDQ         R11, R12
 
 pivots:
 	TESTQ        SI, SI
@@ -20977,9 +21299,9 @@ pivots:
 	VMULPS       Y0, Y3, Y3
 
 upper:
-	VMOVUPS      Y2, (DI)
-	VMOVUPS      Y3, 32(DI)
-	VBROADCASTSS (R10)(BX*1), Y0
+	VMOVUPS      Y2, (R9)
+	VMOVUPS      Y3, (R9)(DI*1)
+	VBROADCASTSS (R12)(BX*1), Y0
 	VFNMADD231PS Y2, Y0, Y4
 	VFNMADD231PS Y3, Y0, Y5
 	TESTQ        SI, SI
@@ -20989,20 +21311,20 @@ upper:
 	VMULPS       Y0, Y5, Y5
 
 lower:
-	VMOVUPS Y4, (DI)(CX*1)
-	VMOVUPS Y5, 32(DI)(CX*1)
+	VMOVUPS Y4, (R9)(CX*1)
+	VMOVUPS Y5, (R9)(R8*1)
 	VMOVAPD Y4, Y0
 	VMOVAPD Y5, Y1
-	ADDQ    CX, DI
+	ADDQ    CX, R9
 	ADDQ    BX, DX
-	ADDQ    CX, DI
+	ADDQ    CX, R9
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      next
 	ADDQ    $+8, SI
 
 next:
-	SUBQ $+2, R8
+	SUBQ $+2, R10
 	JNZ  rows
 
 done:
@@ -21019,27 +21341,31 @@ TEXT ·multiplyRows32_2_avx2(SB), NOSPLIT, $0-72
 	MOVQ  down+24(FP), BX
 	SHLQ  $0x02, BX
 	MOVQ  d+40(FP), SI
-	MOVQ  order+48(FP), DI
-	SUBQ  $+2, DI
-	MOVQ  CX, R8
-	MOVQ  BX, R9
-	IMULQ DI, R8
-	ADDQ  AX, R8
-	IMULQ DI, R9
-	ADDQ  R9, DX
+	MOVQ  cols+56(FP), DI
+	SHLQ  $0x02, DI
+	SUBQ  $+32, DI
+	LEAQ  (DI)(CX*1), R8
+	MOVQ  order+48(FP), R9
+	SUBQ  $+2, R9
+	MOVQ  CX, R10
+	MOVQ  BX, R11
+	IMULQ R9, R10
+	ADDQ  AX, R10
+	IMULQ R9, R11
+	ADDQ  R11, DX
 	TESTQ SI, SI
 	JZ    begin
-	LEAQ  (SI)(DI*4), SI
+	LEAQ  (SI)(R9*4), SI
 
 begin:
-	TESTQ DI, DI
+	TESTQ R9, R9
 	JL    first
 
 rows:
-	VMOVUPS      (R8), Y0
-	VMOVUPS      32(R8), Y1
-	VMOVUPS      (R8)(CX*1), Y2
-	VMOVUPS      32(R8)(CX*1), Y3
+	VMOVUPS      (R10), Y0
+	VMOVUPS      (R10)(DI*1), Y1
+	VMOVUPS      (R10)(CX*1), Y2
+	VMOVUPS      (R10)(R8*1), Y3
 	TESTQ        SI, SI
 	JZ           upper
 	VBROADCASTSS (SI), Y4
@@ -21054,55 +21380,55 @@ upper:
 	VMULPS       Y4, Y3, Y3
 
 lower:
-	MOVQ  DX, R9
-	MOVQ  DI, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x02, R12
-	TESTQ R10, R10
+	MOVQ  DX, R11
+	MOVQ  R9, R12
+	MOVQ  AX, R13
+	MOVQ  across+32(FP), R14
+	SHLQ  $0x02, R14
+	TESTQ R12, R12
 	JZ    entryDone
 
 entry:
-	VBROADCASTSS (R9), Y4
-	VBROADCASTSS (R9)(BX*1), Y5
-	VMOVUPS      (R11), Y6
+	VBROADCASTSS (R11), Y4
+	VBROADCASTSS (R11)(BX*1), Y5
+	VMOVUPS      (R13), Y6
 	VFMADD231PS  Y6, Y4, Y0
 	VFMADD231PS  Y6, Y5, Y2
-	VMOVUPS      32(R11), Y6
+	VMOVUPS      (R13)(DI*1), Y6
 	VFMADD231PS  Y6, Y4, Y1
 	VFMADD231PS  Y6, Y5, Y3
-	ADDQ         R12, R9
-	ADDQ         CX, R11
-	DECQ         R10
+	ADDQ         R14, R11
+	ADDQ         CX, R13
+	DECQ         R12
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSS (R9)(BX*1), Y4
-	VMOVUPS      (R8), Y5
+	VBROADCASTSS (R11)(BX*1), Y4
+	VMOVUPS      (R10), Y5
 	VFMADD231PS  Y5, Y4, Y2
-	VMOVUPS      32(R8), Y5
+	VMOVUPS      (R10)(DI*1), Y5
 	VFMADD231PS  Y5, Y4, Y3
-	VMOVUPS      Y0, (R8)
-	VMOVUPS      Y1, 32(R8)
-	VMOVUPS      Y2, (R8)(CX*1)
-	VMOVUPS      Y3, 32(R8)(CX*1)
-	SUBQ         CX, R8
+	VMOVUPS      Y0, (R10)
+	VMOVUPS      Y1, (R10)(DI*1)
+	VMOVUPS      Y2, (R10)(CX*1)
+	VMOVUPS      Y3, (R10)(R8*1)
+	SUBQ         CX, R10
 	SUBQ         BX, DX
-	SUBQ         CX, R8
+	SUBQ         CX, R10
 	SUBQ         BX, DX
 	TESTQ        SI, SI
 	JZ           next
 	ADDQ         $-8, SI
 
 next:
-	SUBQ $+2, DI
+	SUBQ $+2, R9
 	JGE  rows
 
 first:
-	TESTQ        $0x00000001, DI
+	TESTQ        $0x00000001, R9
 	JZ           done
-	VMOVUPS      (R8)(CX*1), Y0
-	VMOVUPS      32(R8)(CX*1), Y1
+	VMOVUPS      (R10)(CX*1), Y0
+	VMOVUPS      (R10)(R8*1), Y1
 	TESTQ        SI, SI
 	JZ           alone
 	VBROADCASTSS 4(SI), Y2
@@ -21110,402 +21436,9 @@ first:
 	VMULPS       Y2, Y1, Y1
 
 alone:
-	VMOVUPS Y0, (R8)(CX*1)
-	VMOVUPS Y1, 32(R8)(CX*1)
+	VMOVUPS Y0, (R10)(CX*1)
+	VMOVUPS Y1, (R10)(R8*1)
 
-done:
-	VZEROUPPER
-	RET
-
-// func solveRowsPart32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·solveRowsPart32_2_avx2(SB), NOSPLIT, $8-72
-	MOVQ         cols+56(FP), AX
-	SUBQ         $+8, AX
-	MOVQ         AX, (SP)
-	NEGQ         AX
-	LEAQ         tailMask<>+32(SB), CX
-	VMOVUPD      (CX)(AX*4), Y0
-	MOVQ         b+0(FP), AX
-	MOVQ         ldb+8(FP), CX
-	SHLQ         $0x02, CX
-	MOVQ         a+16(FP), DX
-	MOVQ         down+24(FP), BX
-	SHLQ         $0x02, BX
-	MOVQ         d+40(FP), SI
-	MOVQ         AX, DI
-	MOVQ         order+48(FP), R8
-	TESTQ        $0x00000001, R8
-	JZ           rows
-	VMOVUPS      (DI), Y1
-	VMASKMOVPS   32(DI), Y0, Y2
-	TESTQ        SI, SI
-	JZ           firstScaled
-	VBROADCASTSS (SI), Y3
-	VMULPS       Y3, Y1, Y1
-	VMULPS       Y3, Y2, Y2
-
-firstScaled:
-	VMOVUPS Y1, (DI)
-	TESTQ   $+8, (SP)
-	JZ      lanes8of0
-	VMOVUPS Y2, 32(DI)
-	JMP     lanes1of0
-
-lanes8of0:
-	LEAQ         32(DI), R9
-	VMOVAPD      X2, X3
-	TESTQ        $+4, (SP)
-	JZ           lanes4of0
-	VMOVUPS      X3, (R9)
-	VEXTRACTF128 $0x01, Y2, X3
-	ADDQ         $+16, R9
-
-lanes4of0:
-	TESTQ     $+2, (SP)
-	JZ        lanes2of0
-	VMOVSD    X3, (R9)
-	VPERMILPD $0x01, X3, X3
-	ADDQ      $+8, R9
-
-lanes2of0:
-	TESTQ  $+1, (SP)
-	JZ     lanes1of0
-	VMOVSS X3, (R9)
-
-lanes1of0:
-	VMOVAPD Y1, Y1
-	VMOVAPD Y2, Y2
-	ADDQ    CX, DI
-	ADDQ    BX, DX
-	TESTQ   SI, SI
-	JZ      firstDone
-	ADDQ    $+4, SI
-
-firstDone:
-	DECQ R8
-	JZ   done
-
-rows:
-	VMOVUPS    (DI), Y3
-	VMASKMOVPS 32(DI), Y0, Y4
-	VMOVUPS    (DI)(CX*1), Y5
-	VMASKMOVPS 32(DI)(CX*1), Y0, Y6
-	MOVQ       order+48(FP), R9
-	MOVQ       DX, R10
-	SUBQ       R8, R9
-	JZ         pivots
-	DECQ       R9
-	MOVQ       AX, R11
-	MOVQ       across+32(FP), R12
-	SHLQ       $0x02, R12
-	TESTQ      R9, R9
-	JZ         entryDone
-
-entry:
-	VBROADCASTSS (R10), Y7
-	VBROADCASTSS (R10)(BX*1), Y8
-	VMOVUPS      (R11), Y9
-	VFNMADD231PS Y9, Y7, Y3
-	VFNMADD231PS Y9, Y8, Y5
-	VMASKMOVPS   32(R11), Y0, Y9
-	VFNMADD231PS Y9, Y7, Y4
-	VFNMADD231PS Y9, Y8, Y6
-	ADDQ         R12, R10
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	VBROADCASTSS (R10), Y7
-	VBROADCASTSS (R10)(BX*1), Y8
-	VFNMADD231PS Y1, Y7, Y3
-	VFNMADD231PS Y1, Y8, Y5
-	VFNMADD231PS Y2, Y7, Y4
-	VFNMADD231PS Y2, Y8, Y6
-	MOVQ         across+32(FP), R9
-	SHLQ         $0x02, R9
-	ADDQ         R9, R10
-
-pivots:
-	TESTQ        SI, SI
-	JZ           upper
-	VBROADCASTSS (SI), Y1
-	VMULPS       Y1, Y3, Y3
-	VMULPS       Y1, Y4, Y4
-
-upper:
-	VMOVUPS Y3, (DI)
-	TESTQ   $+8, (SP)
-	JZ      lanes8of1
-	VMOVUPS Y4, 32(DI)
-	JMP     lanes1of1
-
-lanes8of1:
-	LEAQ         32(DI), R9
-	VMOVAPD      X4, X1
-	TESTQ        $+4, (SP)
-	JZ           lanes4of1
-	VMOVUPS      X1, (R9)
-	VEXTRACTF128 $0x01, Y4, X1
-	ADDQ         $+16, R9
-
-lanes4of1:
-	TESTQ     $+2, (SP)
-	JZ        lanes2of1
-	VMOVSD    X1, (R9)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $+8, R9
-
-lanes2of1:
-	TESTQ  $+1, (SP)
-	JZ     lanes1of1
-	VMOVSS X1, (R9)
-
-lanes1of1:
-	VBROADCASTSS (R10)(BX*1), Y1
-	VFNMADD231PS Y3, Y1, Y5
-	VFNMADD231PS Y4, Y1, Y6
-	TESTQ        SI, SI
-	JZ           lower
-	VBROADCASTSS 4(SI), Y1
-	VMULPS       Y1, Y5, Y5
-	VMULPS       Y1, Y6, Y6
-
-lower:
-	VMOVUPS Y5, (DI)(CX*1)
-	TESTQ   $+8, (SP)
-	JZ      lanes8of2
-	VMOVUPS Y6, 32(DI)(CX*1)
-	JMP     lanes1of2
-
-lanes8of2:
-	LEAQ         32(DI)(CX*1), R9
-	VMOVAPD      X6, X1
-	TESTQ        $+4, (SP)
-	JZ           lanes4of2
-	VMOVUPS      X1, (R9)
-	VEXTRACTF128 $0x01, Y6, X1
-	ADDQ         $+16, R9
-
-lanes4of2:
-	TESTQ     $+2, (SP)
-	JZ        lanes2of2
-	VMOVSD    X1, (R9)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $+8, R9
-
-lanes2of2:
-	TESTQ  $+1, (SP)
-	JZ     lanes1of2
-	VMOVSS X1, (R9)
-
-lanes1of2:
-	VMOVAPD Y5, Y1
-	VMOVAPD Y6, Y2
-	ADDQ    CX, DI
-	ADDQ    BX, DX
-	ADDQ    CX, DI
-	ADDQ    BX, DX
-	TESTQ   SI, SI
-	JZ      next
-	ADDQ    $+8, SI
-
-next:
-	SUBQ $+2, R8
-	JNZ  rows
-
-done:
-	VZEROUPPER
-	RET
-
-// func multiplyRowsPart32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·multiplyRowsPart32_2_avx2(SB), NOSPLIT, $8-72
-	MOVQ    cols+56(FP), AX
-	SUBQ    $+8, AX
-	MOVQ    AX, (SP)
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*4), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x02, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    d+40(FP), SI
-	MOVQ    order+48(FP), DI
-	SUBQ    $+2, DI
-	MOVQ    CX, R8
-	MOVQ    BX, R9
-	IMULQ   DI, R8
-	ADDQ    AX, R8
-	IMULQ   DI, R9
-	ADDQ    R9, DX
-	TESTQ   SI, SI
-	JZ      begin
-	LEAQ    (SI)(DI*4), SI
-
-begin:
-	TESTQ DI, DI
-	JL    first
-
-rows:
-	VMOVUPS      (R8), Y1
-	VMASKMOVPS   32(R8), Y0, Y2
-	VMOVUPS      (R8)(CX*1), Y3
-	VMASKMOVPS   32(R8)(CX*1), Y0, Y4
-	TESTQ        SI, SI
-	JZ           upper
-	VBROADCASTSS (SI), Y5
-	VMULPS       Y5, Y1, Y1
-	VMULPS       Y5, Y2, Y2
-
-upper:
-	TESTQ        SI, SI
-	JZ           lower
-	VBROADCASTSS 4(SI), Y5
-	VMULPS       Y5, Y3, Y3
-	VMULPS       Y5, Y4, Y4
-
-lower:
-	MOVQ  DX, R9
-	MOVQ  DI, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x02, R12
-	TESTQ R10, R10
-	JZ    entryDone
-
-entry:
-	VBROADCASTSS (R9), Y5
-	VBROADCASTSS (R9)(BX*1), Y6
-	VMOVUPS      (R11), Y7
-	VFMADD231PS  Y7, Y5, Y1
-	VFMADD231PS  Y7, Y6, Y3
-	VMASKMOVPS   32(R11), Y0, Y7
-	VFMADD231PS  Y7, Y5, Y2
-	VFMADD231PS  Y7, Y6, Y4
-	ADDQ         R12, R9
-	ADDQ         CX, R11
-	DECQ         R10
-	JNZ          entry
-
-entryDone:
-	VBROADCASTSS (R9)(BX*1), Y5
-	VMOVUPS      (R8), Y6
-	VFMADD231PS  Y6, Y5, Y3
-	VMASKMOVPS   32(R8), Y0, Y6
-	VFMADD231PS  Y6, Y5, Y4
-	VMOVUPS      Y1, (R8)
-	TESTQ        $+8, (SP)
-	JZ           lanes8of0
-	VMOVUPS      Y2, 32(R8)
-	JMP          lanes1of0
-
-lanes8of0:
-	LEAQ         32(R8), R9
-	VMOVAPD      X2, X1
-	TESTQ        $+4, (SP)
-	JZ           lanes4of0
-	VMOVUPS      X1, (R9)
-	VEXTRACTF128 $0x01, Y2, X1
-	ADDQ         $+16, R9
-
-lanes4of0:
-	TESTQ     $+2, (SP)
-	JZ        lanes2of0
-	VMOVSD    X1, (R9)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $+8, R9
-
-lanes2of0:
-	TESTQ  $+1, (SP)
-	JZ     lanes1of0
-	VMOVSS X1, (R9)
-
-lanes1of0:
-	VMOVUPS Y3, (R8)(CX*1)
-	TESTQ   $+8, (SP)
-	JZ      lanes8of1
-	VMOVUPS Y4, 32(R8)(CX*1)
-	JMP     lanes1of1
-
-lanes8of1:
-	LEAQ         32(R8)(CX*1), R9
-	VMOVAPD      X4, X1
-	TESTQ        $+4, (SP)
-	JZ           lanes4of1
-	VMOVUPS      X1, (R9)
-	VEXTRACTF128 $0x01, Y4, X1
-	ADDQ         $+16, R9
-
-lanes4of1:
-	TESTQ     $+2, (SP)
-	JZ        lanes2of1
-	VMOVSD    X1, (R9)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $+8, R9
-
-lanes2of1:
-	TESTQ  $+1, (SP)
-	JZ     lanes1of1
-	VMOVSS X1, (R9)
-
-lanes1of1:
-	SUBQ  CX, R8
-	SUBQ  BX, DX
-	SUBQ  CX, R8
-	SUBQ  BX, DX
-	TESTQ SI, SI
-	JZ    next
-	ADDQ  $-8, SI
-
-next:
-	SUBQ $+2, DI
-	JGE  rows
-
-first:
-	TESTQ        $0x00000001, DI
-	JZ           done
-	VMOVUPS      (R8)(CX*1), Y1
-	VMASKMOVPS   32(R8)(CX*1), Y0, Y0
-	TESTQ        SI, SI
-	JZ           alone
-	VBROADCASTSS 4(SI), Y2
-	VMULPS       Y2, Y1, Y1
-	VMULPS       Y2, Y0, Y0
-
-alone:
-	VMOVUPS Y1, (R8)(CX*1)
-	TESTQ   $+8, (SP)
-	JZ      lanes8of2
-	VMOVUPS Y0, 32(R8)(CX*1)
-	JMP     lanes1of2
-
-lanes8of2:
-	LEAQ         32(R8)(CX*1), AX
-	VMOVAPD      X0, X1
-	TESTQ        $+4, (SP)
-	JZ           lanes4of2
-	VMOVUPS      X1, (AX)
-	VEXTRACTF128 $0x01, Y0, X1
-	ADDQ         $+16, AX
-
-lanes4of2:
-	TESTQ     $+2, (SP)
-	JZ        lanes2of2
-	VMOVSD    X1, (AX)
-	VPERMILPD $0x01, X1, X1
-	ADDQ      $+8, AX
-
-lanes2of2:
-	TESTQ  $+1, (SP)
-	JZ     lanes1of2
-	VMOVSS X1, (AX)
-
-lanes1of2:
 done:
 	VZEROUPPER
 	RET
@@ -21513,11 +21446,6 @@ done:
 // func solveRows32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 // Requires: AVX, FMA3
 TEXT ·solveRows32_1_avx2(SB), NOSPLIT, $8-72
-	MOVQ         cols+56(FP), AX
-	MOVQ         AX, (SP)
-	NEGQ         AX
-	LEAQ         tailMask<>+32(SB), CX
-	VMOVUPD      (CX)(AX*4), Y0
 	MOVQ         b+0(FP), AX
 	MOVQ         ldb+8(FP), CX
 	SHLQ         $0x02, CX
@@ -21525,6 +21453,11 @@ TEXT ·solveRows32_1_avx2(SB), NOSPLIT, $8-72
 	MOVQ         down+24(FP), BX
 	SHLQ         $0x02, BX
 	MOVQ         d+40(FP), SI
+	MOVQ         cols+56(FP), DI
+	MOVQ         DI, (SP)
+	NEGQ         DI
+	LEAQ         tailMask<>+32(SB), R8
+	VMOVUPD      (R8)(DI*4), Y0
 	MOVQ         AX, DI
 	MOVQ         order+48(FP), R8
 	TESTQ        $0x00000001, R8
@@ -21697,11 +21630,6 @@ done:
 // func multiplyRows32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
 // Requires: AVX, FMA3
 TEXT ·multiplyRows32_1_avx2(SB), NOSPLIT, $8-72
-	MOVQ    cols+56(FP), AX
-	MOVQ    AX, (SP)
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*4), Y0
 	MOVQ    b+0(FP), AX
 	MOVQ    ldb+8(FP), CX
 	SHLQ    $0x02, CX
@@ -21709,6 +21637,11 @@ TEXT ·multiplyRows32_1_avx2(SB), NOSPLIT, $8-72
 	MOVQ    down+24(FP), BX
 	SHLQ    $0x02, BX
 	MOVQ    d+40(FP), SI
+	MOVQ    cols+56(FP), DI
+	MOVQ    DI, (SP)
+	NEGQ    DI
+	LEAQ    tailMask<>+32(SB), R8
+	VMOVUPD (R8)(DI*4), Y0
 	MOVQ    order+48(FP), DI
 	SUBQ    $+2, DI
 	MOVQ    CX, R8
@@ -21873,30 +21806,62 @@ done:
 // func solveFew_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 // Requires: AVX, FMA3
 TEXT ·solveFew_avx2(SB), NOSPLIT, $0-72
-	MOVQ         cols+56(FP), AX
-	NEGQ         AX
-	LEAQ         tailMask<>+32(SB), CX
-	VMOVUPD      (CX)(AX*8), Y0
-	MOVQ         b+0(FP), AX
-	MOVQ         ldb+8(FP), CX
-	SHLQ         $0x03, CX
-	MOVQ         d+40(FP), DX
-	MOVQ         down+24(FP), BX
-	SHLQ         $0x03, BX
-	MOVQ         order+48(FP), SI
-	MOVQ         a+16(FP), DI
-	MOVQ         across+32(FP), R8
-	SHLQ         $0x03, R8
-	LEAQ         (R8)(R8*2), R9
-	LEAQ         (R8)(R8*4), R10
-	MOVQ         R8, R11
-	SHLQ         $0x03, R11
-	SUBQ         R8, R11
-	VMASKMOVPD   (AX), Y0, Y1
+	MOVQ       cols+56(FP), AX
+	NEGQ       AX
+	LEAQ       tailMask<>+32(SB), CX
+	VMOVUPD    (CX)(AX*8), Y0
+	MOVQ       b+0(FP), AX
+	MOVQ       ldb+8(FP), CX
+	SHLQ       $0x03, CX
+	MOVQ       d+40(FP), DX
+	MOVQ       down+24(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       order+48(FP), SI
+	MOVQ       a+16(FP), DI
+	MOVQ       across+32(FP), R8
+	SHLQ       $0x03, R8
+	LEAQ       (R8)(R8*2), R9
+	LEAQ       (R8)(R8*4), R10
+	MOVQ       R8, R11
+	SHLQ       $0x03, R11
+	SUBQ       R8, R11
+	MOVQ       AX, R11
+	MOVQ       SI, R12
+	VMASKMOVPD (R11), Y0, Y1
+	ADDQ       CX, R11
+	DECQ       R12
+	JZ         loaded
+	VMASKMOVPD (R11), Y0, Y2
+	ADDQ       CX, R11
+	DECQ       R12
+	JZ         loaded
+	VMASKMOVPD (R11), Y0, Y3
+	ADDQ       CX, R11
+	DECQ       R12
+	JZ         loaded
+	VMASKMOVPD (R11), Y0, Y4
+	ADDQ       CX, R11
+	DECQ       R12
+	JZ         loaded
+	VMASKMOVPD (R11), Y0, Y5
+	ADDQ       CX, R11
+	DECQ       R12
+	JZ         loaded
+	VMASKMOVPD (R11), Y0, Y6
+	ADDQ       CX, R11
+	DECQ       R12
+	JZ         loaded
+	VMASKMOVPD (R11), Y0, Y7
+	ADDQ       CX, R11
+	DECQ       R12
+	JZ         loaded
+	VMASKMOVPD (R11), Y0, Y8
+
+loaded:
 	TESTQ        DX, DX
 	JZ           one0
-	VBROADCASTSD (DX), Y2
-	VMULPD       Y2, Y1, Y1
+	VBROADCASTSD (DX), Y9
+	VMULPD       Y9, Y1, Y1
 
 one0:
 	VMASKMOVPD Y1, Y0, (AX)
@@ -21909,13 +21874,12 @@ one0:
 
 next0:
 	ADDQ         BX, DI
-	VMASKMOVPD   (AX), Y0, Y2
-	VBROADCASTSD (DI), Y3
-	VFNMADD231PD Y1, Y3, Y2
+	VBROADCASTSD (DI), Y9
+	VFNMADD231PD Y1, Y9, Y2
 	TESTQ        DX, DX
 	JZ           one1
-	VBROADCASTSD (DX), Y3
-	VMULPD       Y3, Y2, Y2
+	VBROADCASTSD (DX), Y9
+	VMULPD       Y9, Y2, Y2
 
 one1:
 	VMASKMOVPD Y2, Y0, (AX)
@@ -21928,15 +21892,14 @@ one1:
 
 next1:
 	ADDQ         BX, DI
-	VMASKMOVPD   (AX), Y0, Y3
-	VBROADCASTSD (DI), Y4
-	VFNMADD231PD Y1, Y4, Y3
-	VBROADCASTSD (DI)(R8*1), Y4
-	VFNMADD231PD Y2, Y4, Y3
+	VBROADCASTSD (DI), Y9
+	VFNMADD231PD Y1, Y9, Y3
+	VBROADCASTSD (DI)(R8*1), Y9
+	VFNMADD231PD Y2, Y9, Y3
 	TESTQ        DX, DX
 	JZ           one2
-	VBROADCASTSD (DX), Y4
-	VMULPD       Y4, Y3, Y3
+	VBROADCASTSD (DX), Y9
+	VMULPD       Y9, Y3, Y3
 
 one2:
 	VMASKMOVPD Y3, Y0, (AX)
@@ -21949,17 +21912,16 @@ one2:
 
 next2:
 	ADDQ         BX, DI
-	VMASKMOVPD   (AX), Y0, Y4
-	VBROADCASTSD (DI), Y5
-	VFNMADD231PD Y1, Y5, Y4
-	VBROADCASTSD (DI)(R8*1), Y5
-	VFNMADD231PD Y2, Y5, Y4
-	VBROADCASTSD (DI)(R8*2), Y5
-	VFNMADD231PD Y3, Y5, Y4
+	VBROADCASTSD (DI), Y9
+	VFNMADD231PD Y1, Y9, Y4
+	VBROADCASTSD (DI)(R8*1), Y9
+	VFNMADD231PD Y2, Y9, Y4
+	VBROADCASTSD (DI)(R8*2), Y9
+	VFNMADD231PD Y3, Y9, Y4
 	TESTQ        DX, DX
 	JZ           one3
-	VBROADCASTSD (DX), Y5
-	VMULPD       Y5, Y4, Y4
+	VBROADCASTSD (DX), Y9
+	VMULPD       Y9, Y4, Y4
 
 one3:
 	VMASKMOVPD Y4, Y0, (AX)
@@ -21972,19 +21934,18 @@ one3:
 
 next3:
 	ADDQ         BX, DI
-	VMASKMOVPD   (AX), Y0, Y5
-	VBROADCASTSD (DI), Y6
-	VFNMADD231PD Y1, Y6, Y5
-	VBROADCASTSD (DI)(R8*1), Y6
-	VFNMADD231PD Y2, Y6, Y5
-	VBROADCASTSD (DI)(R8*2), Y6
-	VFNMADD231PD Y3, Y6, Y5
-	VBROADCASTSD (DI)(R9*1), Y6
-	VFNMADD231PD Y4, Y6, Y5
+	VBROADCASTSD (DI), Y9
+	VFNMADD231PD Y1, Y9, Y5
+	VBROADCASTSD (DI)(R8*1), Y9
+	VFNMADD231PD Y2, Y9, Y5
+	VBROADCASTSD (DI)(R8*2), Y9
+	VFNMADD231PD Y3, Y9, Y5
+	VBROADCASTSD (DI)(R9*1), Y9
+	VFNMADD231PD Y4, Y9, Y5
 	TESTQ        DX, DX
 	JZ           one4
-	VBROADCASTSD (DX), Y6
-	VMULPD       Y6, Y5, Y5
+	VBROADCASTSD (DX), Y9
+	VMULPD       Y9, Y5, Y5
 
 one4:
 	VMASKMOVPD Y5, Y0, (AX)
@@ -21997,21 +21958,20 @@ one4:
 
 next4:
 	ADDQ         BX, DI
-	VMASKMOVPD   (AX), Y0, Y6
-	VBROADCASTSD (DI), Y7
-	VFNMADD231PD Y1, Y7, Y6
-	VBROADCASTSD (DI)(R8*1), Y7
-	VFNMADD231PD Y2, Y7, Y6
-	VBROADCASTSD (DI)(R8*2), Y7
-	VFNMADD231PD Y3, Y7, Y6
-	VBROADCASTSD (DI)(R9*1), Y7
-	VFNMADD231PD Y4, Y7, Y6
-	VBROADCASTSD (DI)(R8*4), Y7
-	VFNMADD231PD Y5, Y7, Y6
+	VBROADCASTSD (DI), Y9
+	VFNMADD231PD Y1, Y9, Y6
+	VBROADCASTSD (DI)(R8*1), Y9
+	VFNMADD231PD Y2, Y9, Y6
+	VBROADCASTSD (DI)(R8*2), Y9
+	VFNMADD231PD Y3, Y9, Y6
+	VBROADCASTSD (DI)(R9*1), Y9
+	VFNMADD231PD Y4, Y9, Y6
+	VBROADCASTSD (DI)(R8*4), Y9
+	VFNMADD231PD Y5, Y9, Y6
 	TESTQ        DX, DX
 	JZ           one5
-	VBROADCASTSD (DX), Y7
-	VMULPD       Y7, Y6, Y6
+	VBROADCASTSD (DX), Y9
+	VMULPD       Y9, Y6, Y6
 
 one5:
 	VMASKMOVPD Y6, Y0, (AX)
@@ -22024,23 +21984,22 @@ one5:
 
 next5:
 	ADDQ         BX, DI
-	VMASKMOVPD   (AX), Y0, Y7
-	VBROADCASTSD (DI), Y8
-	VFNMADD231PD Y1, Y8, Y7
-	VBROADCASTSD (DI)(R8*1), Y8
-	VFNMADD231PD Y2, Y8, Y7
-	VBROADCASTSD (DI)(R8*2), Y8
-	VFNMADD231PD Y3, Y8, Y7
-	VBROADCASTSD (DI)(R9*1), Y8
-	VFNMADD231PD Y4, Y8, Y7
-	VBROADCASTSD (DI)(R8*4), Y8
-	VFNMADD231PD Y5, Y8, Y7
-	VBROADCASTSD (DI)(R10*1), Y8
-	VFNMADD231PD Y6, Y8, Y7
+	VBROADCASTSD (DI), Y9
+	VFNMADD231PD Y1, Y9, Y7
+	VBROADCASTSD (DI)(R8*1), Y9
+	VFNMADD231PD Y2, Y9, Y7
+	VBROADCASTSD (DI)(R8*2), Y9
+	VFNMADD231PD Y3, Y9, Y7
+	VBROADCASTSD (DI)(R9*1), Y9
+	VFNMADD231PD Y4, Y9, Y7
+	VBROADCASTSD (DI)(R8*4), Y9
+	VFNMADD231PD Y5, Y9, Y7
+	VBROADCASTSD (DI)(R10*1), Y9
+	VFNMADD231PD Y6, Y9, Y7
 	TESTQ        DX, DX
 	JZ           one6
-	VBROADCASTSD (DX), Y8
-	VMULPD       Y8, Y7, Y7
+	VBROADCASTSD (DX), Y9
+	VMULPD       Y9, Y7, Y7
 
 one6:
 	VMASKMOVPD Y7, Y0, (AX)
@@ -22053,7 +22012,6 @@ one6:
 
 next6:
 	ADDQ         BX, DI
-	VMASKMOVPD   (AX), Y0, Y8
 	VBROADCASTSD (DI), Y9
 	VFNMADD231PD Y1, Y9, Y8
 	VBROADCASTSD (DI)(R8*1), Y1
@@ -22080,567 +22038,243 @@ done:
 	VZEROUPPER
 	RET
 
+// func solveRows32_8_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solveRows32_8_avx2(SB), NOSPLIT, $0-72
+	MOVQ         b+0(FP), AX
+	MOVQ         ldb+8(FP), CX
+	SHLQ         $0x02, CX
+	MOVQ         a+16(FP), DX
+	MOVQ         down+24(FP), BX
+	SHLQ         $0x02, BX
+	MOVQ         d+40(FP), SI
+	MOVQ         cols+56(FP), DI
+	SHLQ         $0x02, DI
+	SUBQ         $+16, DI
+	LEAQ         (DI)(CX*1), R8
+	MOVQ         AX, R9
+	MOVQ         order+48(FP), R10
+	TESTQ        $0x00000001, R10
+	JZ           rows
+	VMOVUPS      (R9), X0
+	VMOVUPS      (R9)(DI*1), X1
+	TESTQ        SI, SI
+	JZ           firstScaled
+	VBROADCASTSS (SI), X2
+	VMULPS       X2, X0, X0
+	VMULPS       X2, X1, X1
+
+firstScaled:
+	VMOVUPS X0, (R9)
+	VMOVUPS X1, (R9)(DI*1)
+	VMOVAPD X0, X0
+	VMOVAPD X1, X1
+	ADDQ    CX, R9
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      firstDone
+	ADDQ    $+4, SI
+
+firstDone:
+	DECQ R10
+	JZ   done
+
+rows:
+	VMOVUPS (R9), X2
+	VMOVUPS (R9)(DI*1), X3
+	VMOVUPS (R9)(CX*1), X4
+	VMOVUPS (R9)(R8*1), X5
+	MOVQ    order+48(FP), R11
+	MOVQ    DX, R12
+	SUBQ    R10, R11
+	JZ      pivots
+	DECQ    R11
+	MOVQ    AX, R13
+	MOVQ    across+32(FP), R14
+	SHLQ    $0x02, R14
+	TESTQ   R11, R11
+	JZ      entryDone
+
+entry:
+	VBROADCASTSS (R12), X6
+	VBROADCASTSS (R12)(BX*1), X7
+	VMOVUPS      (R13), X8
+	VFNMADD231PS X8, X6, X2
+	VFNMADD231PS X8, X7, X4
+	VMOVUPS      (R13)(DI*1), X8
+	VFNMADD231PS X8, X6, X3
+	VFNMADD231PS X8, X7, X5
+	ADDQ         R14, R12
+	ADDQ         CX, R13
+	DECQ         R11
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSS (R12), X6
+	VBROADCASTSS (R12)(BX*1), X7
+	VFNMADD231PS X0, X6, X2
+	VFNMADD231PS X0, X7, X4
+	VFNMADD231PS X1, X6, X3
+	VFNMADD231PS X1, X7, X5
+	MOVQ         across+32(FP), R11
+	SHLQ         $0x02, R11
+	ADDQ         R11, R12
+
+pivots:
+	TESTQ        SI, SI
+	JZ           upper
+	VBROADCASTSS (SI), X0
+	VMULPS       X0, X2, X2
+	VMULPS       X0, X3, X3
+
+upper:
+	VMOVUPS      X2, (R9)
+	VMOVUPS      X3, (R9)(DI*1)
+	VBROADCASTSS (R12)(BX*1), X0
+	VFNMADD231PS X2, X0, X4
+	VFNMADD231PS X3, X0, X5
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSS 4(SI), X0
+	VMULPS       X0, X4, X4
+	VMULPS       X0, X5, X5
+
+lower:
+	VMOVUPS X4, (R9)(CX*1)
+	VMOVUPS X5, (R9)(R8*1)
+	VMOVAPD X4, X0
+	VMOVAPD X5, X1
+	ADDQ    CX, R9
+	ADDQ    BX, DX
+	ADDQ    CX, R9
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      next
+	ADDQ    $+8, SI
+
+next:
+	SUBQ $+2, R10
+	JNZ  rows
+
+done:
+	VZEROUPPER
+	RET
+
+// func multiplyRows32_8_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyRows32_8_avx2(SB), NOSPLIT, $0-72
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  cols+56(FP), DI
+	SHLQ  $0x02, DI
+	SUBQ  $+16, DI
+	LEAQ  (DI)(CX*1), R8
+	MOVQ  order+48(FP), R9
+	SUBQ  $+2, R9
+	MOVQ  CX, R10
+	MOVQ  BX, R11
+	IMULQ R9, R10
+	ADDQ  AX, R10
+	IMULQ R9, R11
+	ADDQ  R11, DX
+	TESTQ SI, SI
+	JZ    begin
+	LEAQ  (SI)(R9*4), SI
+
+begin:
+	TESTQ R9, R9
+	JL    first
+
+rows:
+	VMOVUPS      (R10), X0
+	VMOVUPS      (R10)(DI*1), X1
+	VMOVUPS      (R10)(CX*1), X2
+	VMOVUPS      (R10)(R8*1), X3
+	TESTQ        SI, SI
+	JZ           upper
+	VBROADCASTSS (SI), X4
+	VMULPS       X4, X0, X0
+	VMULPS       X4, X1, X1
+
+upper:
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSS 4(SI), X4
+	VMULPS       X4, X2, X2
+	VMULPS       X4, X3, X3
+
+lower:
+	MOVQ  DX, R11
+	MOVQ  R9, R12
+	MOVQ  AX, R13
+	MOVQ  across+32(FP), R14
+	SHLQ  $0x02, R14
+	TESTQ R12, R12
+	JZ    entryDone
+
+entry:
+	VBROADCASTSS (R11), X4
+	VBROADCASTSS (R11)(BX*1), X5
+	VMOVUPS      (R13), X6
+	VFMADD231PS  X6, X4, X0
+	VFMADD231PS  X6, X5, X2
+	VMOVUPS      (R13)(DI*1), X6
+	VFMADD231PS  X6, X4, X1
+	VFMADD231PS  X6, X5, X3
+	ADDQ         R14, R11
+	ADDQ         CX, R13
+	DECQ         R12
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSS (R11)(BX*1), X4
+	VMOVUPS      (R10), X5
+	VFMADD231PS  X5, X4, X2
+	VMOVUPS      (R10)(DI*1), X5
+	VFMADD231PS  X5, X4, X3
+	VMOVUPS      X0, (R10)
+	VMOVUPS      X1, (R10)(DI*1)
+	VMOVUPS      X2, (R10)(CX*1)
+	VMOVUPS      X3, (R10)(R8*1)
+	SUBQ         CX, R10
+	SUBQ         BX, DX
+	SUBQ         CX, R10
+	SUBQ         BX, DX
+	TESTQ        SI, SI
+	JZ           next
+	ADDQ         $-8, SI
+
+next:
+	SUBQ $+2, R9
+	JGE  rows
+
+first:
+	TESTQ        $0x00000001, R9
+	JZ           done
+	VMOVUPS      (R10)(CX*1), X0
+	VMOVUPS      (R10)(R8*1), X1
+	TESTQ        SI, SI
+	JZ           alone
+	VBROADCASTSS 4(SI), X2
+	VMULPS       X2, X0, X0
+	VMULPS       X2, X1, X1
+
+alone:
+	VMOVUPS X0, (R10)(CX*1)
+	VMOVUPS X1, (R10)(R8*1)
+
+done:
+	VZEROUPPER
+	RET
+
 // func solvePairs_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
 // Requires: AVX, FMA3
 TEXT ·solvePairs_4_avx2(SB), NOSPLIT, $0-80
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x01, AX
-	SUBQ    $+12, AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*8), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x03, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x03, BX
-	MOVQ    d+40(FP), SI
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	MOVQ    AX, DI
-	MOVQ    order+56(FP), R8
-
-row:
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	VXORPD     Y7, Y7, Y7
-	VXORPD     Y8, Y8, Y8
-	VMOVUPD    (DI), Y9
-	VMOVUPD    32(DI), Y10
-	VMOVUPD    64(DI), Y11
-	VMASKMOVPD 96(DI), Y0, Y12
-	MOVQ       order+56(FP), R9
-	SUBQ       R8, R9
-	JZ         pivot
-	DECQ       R9
-	MOVQ       DX, R10
-	MOVQ       AX, R11
-	MOVQ       across+32(FP), R12
-	SHLQ       $0x03, R12
-	TESTQ      R9, R9
-	JZ         entryDone
-
-entry:
-	VBROADCASTSD (R10), Y13
-	VBROADCASTSD 8(R10), Y14
-	ADDQ         R12, R10
-	VMOVUPD      (R11), Y15
-	VFNMADD231PD Y15, Y13, Y9
-	VFNMADD231PD Y15, Y14, Y5
-	VMOVUPD      32(R11), Y15
-	VFNMADD231PD Y15, Y13, Y10
-	VFNMADD231PD Y15, Y14, Y6
-	VMOVUPD      64(R11), Y15
-	VFNMADD231PD Y15, Y13, Y11
-	VFNMADD231PD Y15, Y14, Y7
-	VMASKMOVPD   96(R11), Y0, Y15
-	VFNMADD231PD Y15, Y13, Y12
-	VFNMADD231PD Y15, Y14, Y8
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	VBROADCASTSD   (R10), Y13
-	VBROADCASTSD   8(R10), Y14
-	VFNMADD231PD   Y1, Y13, Y9
-	VFNMADD231PD   Y1, Y14, Y5
-	VFNMADD231PD   Y2, Y13, Y10
-	VFNMADD231PD   Y2, Y14, Y6
-	VFNMADD231PD   Y3, Y13, Y11
-	VFNMADD231PD   Y3, Y14, Y7
-	VFNMADD231PD   Y4, Y13, Y12
-	VFNMADD231PD   Y4, Y14, Y8
-	MOVQ           signs+48(FP), R9
-	VBROADCASTF128 (R9), Y1
-	VPERMILPD      $0x05, Y5, Y2
-	VFMADD231PD    Y2, Y1, Y9
-	VPERMILPD      $0x05, Y6, Y2
-	VFMADD231PD    Y2, Y1, Y10
-	VPERMILPD      $0x05, Y7, Y2
-	VFMADD231PD    Y2, Y1, Y11
-	VPERMILPD      $0x05, Y8, Y2
-	VFMADD231PD    Y2, Y1, Y12
-
-pivot:
-	TESTQ          SI, SI
-	JZ             one
-	MOVQ           signs+48(FP), R9
-	VBROADCASTF128 (R9), Y1
-	VBROADCASTSD   (SI), Y2
-	VBROADCASTSD   8(SI), Y3
-	ADDQ           $+16, SI
-	VPERMILPD      $0x05, Y9, Y4
-	VMULPD         Y1, Y4, Y4
-	VMULPD         Y2, Y9, Y9
-	VFMADD231PD    Y4, Y3, Y9
-	VPERMILPD      $0x05, Y10, Y4
-	VMULPD         Y1, Y4, Y4
-	VMULPD         Y2, Y10, Y10
-	VFMADD231PD    Y4, Y3, Y10
-	VPERMILPD      $0x05, Y11, Y4
-	VMULPD         Y1, Y4, Y4
-	VMULPD         Y2, Y11, Y11
-	VFMADD231PD    Y4, Y3, Y11
-	VPERMILPD      $0x05, Y12, Y4
-	VMULPD         Y1, Y4, Y4
-	VMULPD         Y2, Y12, Y12
-	VFMADD231PD    Y4, Y3, Y12
-
-one:
-	VMOVUPD    Y9, (DI)
-	VMOVAPD    Y9, Y1
-	VMOVUPD    Y10, 32(DI)
-	VMOVAPD    Y10, Y2
-	VMOVUPD    Y11, 64(DI)
-	VMOVAPD    Y11, Y3
-	VMASKMOVPD Y12, Y0, 96(DI)
-	VMOVAPD    Y12, Y4
-	ADDQ       CX, DI
-	ADDQ       BX, DX
-	DECQ       R8
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func multiplyPairs_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·multiplyPairs_4_avx2(SB), NOSPLIT, $0-80
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x01, AX
-	SUBQ    $+12, AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*8), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x03, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x03, BX
-	MOVQ    d+40(FP), SI
-	MOVQ    order+56(FP), DI
-	MOVQ    CX, R8
-	DECQ    DI
-	IMULQ   DI, R8
-	ADDQ    AX, R8
-	MOVQ    BX, R9
-	IMULQ   DI, R9
-	ADDQ    R9, DX
-	TESTQ   SI, SI
-	JZ      row
-	MOVQ    DI, R9
-	SHLQ    $0x04, R9
-	ADDQ    R9, SI
-
-row:
-	VXORPD       Y1, Y1, Y1
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VXORPD       Y4, Y4, Y4
-	VMOVUPD      (R8), Y5
-	VMOVUPD      32(R8), Y6
-	VMOVUPD      64(R8), Y7
-	VMASKMOVPD   96(R8), Y0, Y8
-	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSD (SI), Y9
-	VBROADCASTSD 8(SI), Y4
-	ADDQ         $-16, SI
-	VMULPD       Y4, Y5, Y1
-	VMULPD       Y9, Y5, Y5
-	VMULPD       Y4, Y6, Y2
-	VMULPD       Y9, Y6, Y6
-	VMULPD       Y4, Y7, Y3
-	VMULPD       Y9, Y7, Y7
-	VMULPD       Y4, Y8, Y4
-	VMULPD       Y9, Y8, Y8
-
-one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x03, R12
-	TESTQ R9, R9
-	JZ    entryDone
-
-entry:
-	VBROADCASTSD (R10), Y9
-	VBROADCASTSD 8(R10), Y10
-	ADDQ         R12, R10
-	VMOVUPD      (R11), Y11
-	VFMADD231PD  Y11, Y9, Y5
-	VFMADD231PD  Y11, Y10, Y1
-	VMOVUPD      32(R11), Y11
-	VFMADD231PD  Y11, Y9, Y6
-	VFMADD231PD  Y11, Y10, Y2
-	VMOVUPD      64(R11), Y11
-	VFMADD231PD  Y11, Y9, Y7
-	VFMADD231PD  Y11, Y10, Y3
-	VMASKMOVPD   96(R11), Y0, Y11
-	VFMADD231PD  Y11, Y9, Y8
-	VFMADD231PD  Y11, Y10, Y4
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	MOVQ           signs+48(FP), R9
-	VBROADCASTF128 (R9), Y9
-	VPERMILPD      $0x05, Y1, Y1
-	VFMADD231PD    Y1, Y9, Y5
-	VPERMILPD      $0x05, Y2, Y1
-	VFMADD231PD    Y1, Y9, Y6
-	VPERMILPD      $0x05, Y3, Y1
-	VFMADD231PD    Y1, Y9, Y7
-	VPERMILPD      $0x05, Y4, Y1
-	VFMADD231PD    Y1, Y9, Y8
-	VMOVUPD        Y5, (R8)
-	VMOVUPD        Y6, 32(R8)
-	VMOVUPD        Y7, 64(R8)
-	VMASKMOVPD     Y8, Y0, 96(R8)
-	SUBQ           CX, R8
-	SUBQ           BX, DX
-	DECQ           DI
-	JGE            row
-	VZEROUPPER
-	RET
-
-// func solvePairs_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·solvePairs_2_avx2(SB), NOSPLIT, $0-80
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x01, AX
-	SUBQ    $+4, AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*8), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x03, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x03, BX
-	MOVQ    d+40(FP), SI
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	MOVQ    AX, DI
-	MOVQ    order+56(FP), R8
-
-row:
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VMOVUPD    (DI), Y5
-	VMASKMOVPD 32(DI), Y0, Y6
-	MOVQ       order+56(FP), R9
-	SUBQ       R8, R9
-	JZ         pivot
-	DECQ       R9
-	MOVQ       DX, R10
-	MOVQ       AX, R11
-	MOVQ       across+32(FP), R12
-	SHLQ       $0x03, R12
-	TESTQ      R9, R9
-	JZ         entryDone
-
-entry:
-	VBROADCASTSD (R10), Y7
-	VBROADCASTSD 8(R10), Y8
-	ADDQ         R12, R10
-	VMOVUPD      (R11), Y9
-	VFNMADD231PD Y9, Y7, Y5
-	VFNMADD231PD Y9, Y8, Y3
-	VMASKMOVPD   32(R11), Y0, Y9
-	VFNMADD231PD Y9, Y7, Y6
-	VFNMADD231PD Y9, Y8, Y4
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	VBROADCASTSD   (R10), Y7
-	VBROADCASTSD   8(R10), Y8
-	VFNMADD231PD   Y1, Y7, Y5
-	VFNMADD231PD   Y1, Y8, Y3
-	VFNMADD231PD   Y2, Y7, Y6
-	VFNMADD231PD   Y2, Y8, Y4
-	MOVQ           signs+48(FP), R9
-	VBROADCASTF128 (R9), Y1
-	VPERMILPD      $0x05, Y3, Y2
-	VFMADD231PD    Y2, Y1, Y5
-	VPERMILPD      $0x05, Y4, Y2
-	VFMADD231PD    Y2, Y1, Y6
-
-pivot:
-	TESTQ          SI, SI
-	JZ             one
-	MOVQ           signs+48(FP), R9
-	VBROADCASTF128 (R9), Y1
-	VBROADCASTSD   (SI), Y2
-	VBROADCASTSD   8(SI), Y3
-	ADDQ           $+16, SI
-	VPERMILPD      $0x05, Y5, Y4
-	VMULPD         Y1, Y4, Y4
-	VMULPD         Y2, Y5, Y5
-	VFMADD231PD    Y4, Y3, Y5
-	VPERMILPD      $0x05, Y6, Y4
-	VMULPD         Y1, Y4, Y4
-	VMULPD         Y2, Y6, Y6
-	VFMADD231PD    Y4, Y3, Y6
-
-one:
-	VMOVUPD    Y5, (DI)
-	VMOVAPD    Y5, Y1
-	VMASKMOVPD Y6, Y0, 32(DI)
-	VMOVAPD    Y6, Y2
-	ADDQ       CX, DI
-	ADDQ       BX, DX
-	DECQ       R8
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func multiplyPairs_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·multiplyPairs_2_avx2(SB), NOSPLIT, $0-80
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x01, AX
-	SUBQ    $+4, AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*8), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x03, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x03, BX
-	MOVQ    d+40(FP), SI
-	MOVQ    order+56(FP), DI
-	MOVQ    CX, R8
-	DECQ    DI
-	IMULQ   DI, R8
-	ADDQ    AX, R8
-	MOVQ    BX, R9
-	IMULQ   DI, R9
-	ADDQ    R9, DX
-	TESTQ   SI, SI
-	JZ      row
-	MOVQ    DI, R9
-	SHLQ    $0x04, R9
-	ADDQ    R9, SI
-
-row:
-	VXORPD       Y1, Y1, Y1
-	VXORPD       Y2, Y2, Y2
-	VMOVUPD      (R8), Y3
-	VMASKMOVPD   32(R8), Y0, Y4
-	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSD (SI), Y5
-	VBROADCASTSD 8(SI), Y2
-	ADDQ         $-16, SI
-	VMULPD       Y2, Y3, Y1
-	VMULPD       Y5, Y3, Y3
-	VMULPD       Y2, Y4, Y2
-	VMULPD       Y5, Y4, Y4
-
-one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x03, R12
-	TESTQ R9, R9
-	JZ    entryDone
-
-entry:
-	VBROADCASTSD (R10), Y5
-	VBROADCASTSD 8(R10), Y6
-	ADDQ         R12, R10
-	VMOVUPD      (R11), Y7
-	VFMADD231PD  Y7, Y5, Y3
-	VFMADD231PD  Y7, Y6, Y1
-	VMASKMOVPD   32(R11), Y0, Y7
-	VFMADD231PD  Y7, Y5, Y4
-	VFMADD231PD  Y7, Y6, Y2
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	MOVQ           signs+48(FP), R9
-	VBROADCASTF128 (R9), Y5
-	VPERMILPD      $0x05, Y1, Y1
-	VFMADD231PD    Y1, Y5, Y3
-	VPERMILPD      $0x05, Y2, Y1
-	VFMADD231PD    Y1, Y5, Y4
-	VMOVUPD        Y3, (R8)
-	VMASKMOVPD     Y4, Y0, 32(R8)
-	SUBQ           CX, R8
-	SUBQ           BX, DX
-	DECQ           DI
-	JGE            row
-	VZEROUPPER
-	RET
-
-// func solvePairs_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·solvePairs_1_avx2(SB), NOSPLIT, $0-80
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x01, AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*8), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x03, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x03, BX
-	MOVQ    d+40(FP), SI
-	VXORPD  Y1, Y1, Y1
-	MOVQ    AX, DI
-	MOVQ    order+56(FP), R8
-
-row:
-	VXORPD     Y2, Y2, Y2
-	VMASKMOVPD (DI), Y0, Y3
-	MOVQ       order+56(FP), R9
-	SUBQ       R8, R9
-	JZ         pivot
-	DECQ       R9
-	MOVQ       DX, R10
-	MOVQ       AX, R11
-	MOVQ       across+32(FP), R12
-	SHLQ       $0x03, R12
-	TESTQ      R9, R9
-	JZ         entryDone
-
-entry:
-	VBROADCASTSD (R10), Y4
-	VBROADCASTSD 8(R10), Y5
-	ADDQ         R12, R10
-	VMASKMOVPD   (R11), Y0, Y6
-	VFNMADD231PD Y6, Y4, Y3
-	VFNMADD231PD Y6, Y5, Y2
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	VBROADCASTSD   (R10), Y4
-	VBROADCASTSD   8(R10), Y5
-	VFNMADD231PD   Y1, Y4, Y3
-	VFNMADD231PD   Y1, Y5, Y2
-	MOVQ           signs+48(FP), R9
-	VBROADCASTF128 (R9), Y1
-	VPERMILPD      $0x05, Y2, Y2
-	VFMADD231PD    Y2, Y1, Y3
-
-pivot:
-	TESTQ          SI, SI
-	JZ             one
-	MOVQ           signs+48(FP), R9
-	VBROADCASTF128 (R9), Y1
-	VBROADCASTSD   (SI), Y2
-	VBROADCASTSD   8(SI), Y4
-	ADDQ           $+16, SI
-	VPERMILPD      $0x05, Y3, Y5
-	VMULPD         Y1, Y5, Y5
-	VMULPD         Y2, Y3, Y3
-	VFMADD231PD    Y5, Y4, Y3
-
-one:
-	VMASKMOVPD Y3, Y0, (DI)
-	VMOVAPD    Y3, Y1
-	ADDQ       CX, DI
-	ADDQ       BX, DX
-	DECQ       R8
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func multiplyPairs_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·multiplyPairs_1_avx2(SB), NOSPLIT, $0-80
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x01, AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*8), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x03, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x03, BX
-	MOVQ    d+40(FP), SI
-	MOVQ    order+56(FP), DI
-	MOVQ    CX, R8
-	DECQ    DI
-	IMULQ   DI, R8
-	ADDQ    AX, R8
-	MOVQ    BX, R9
-	IMULQ   DI, R9
-	ADDQ    R9, DX
-	TESTQ   SI, SI
-	JZ      row
-	MOVQ    DI, R9
-	SHLQ    $0x04, R9
-	ADDQ    R9, SI
-
-row:
-	VXORPD       Y1, Y1, Y1
-	VMASKMOVPD   (R8), Y0, Y2
-	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSD (SI), Y3
-	VBROADCASTSD 8(SI), Y1
-	ADDQ         $-16, SI
-	VMULPD       Y1, Y2, Y1
-	VMULPD       Y3, Y2, Y2
-
-one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x03, R12
-	TESTQ R9, R9
-	JZ    entryDone
-
-entry:
-	VBROADCASTSD (R10), Y3
-	VBROADCASTSD 8(R10), Y4
-	ADDQ         R12, R10
-	VMASKMOVPD   (R11), Y0, Y5
-	VFMADD231PD  Y5, Y3, Y2
-	VFMADD231PD  Y5, Y4, Y1
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	MOVQ           signs+48(FP), R9
-	VBROADCASTF128 (R9), Y3
-	VPERMILPD      $0x05, Y1, Y1
-	VFMADD231PD    Y1, Y3, Y2
-	VMASKMOVPD     Y2, Y0, (R8)
-	SUBQ           CX, R8
-	SUBQ           BX, DX
-	DECQ           DI
-	JGE            row
-	VZEROUPPER
-	RET
-
-// func solveWholePairs_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·solveWholePairs_avx2(SB), NOSPLIT, $0-80
 	MOVQ   b+0(FP), AX
 	MOVQ   ldb+8(FP), CX
 	SHLQ   $0x03, CX
@@ -22648,56 +22282,59 @@ TEXT ·solveWholePairs_avx2(SB), NOSPLIT, $0-80
 	MOVQ   down+24(FP), BX
 	SHLQ   $0x03, BX
 	MOVQ   d+40(FP), SI
+	MOVQ   cols+64(FP), DI
+	SHLQ   $0x04, DI
+	SUBQ   $+32, DI
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
-	MOVQ   AX, DI
-	MOVQ   order+56(FP), R8
+	MOVQ   AX, R8
+	MOVQ   order+56(FP), R9
 
 row:
 	VXORPD  Y4, Y4, Y4
 	VXORPD  Y5, Y5, Y5
 	VXORPD  Y6, Y6, Y6
 	VXORPD  Y7, Y7, Y7
-	VMOVUPD (DI), Y8
-	VMOVUPD 32(DI), Y9
-	VMOVUPD 64(DI), Y10
-	VMOVUPD 96(DI), Y11
-	MOVQ    order+56(FP), R9
-	SUBQ    R8, R9
+	VMOVUPD (R8), Y8
+	VMOVUPD 32(R8), Y9
+	VMOVUPD 64(R8), Y10
+	VMOVUPD (R8)(DI*1), Y11
+	MOVQ    order+56(FP), R10
+	SUBQ    R9, R10
 	JZ      pivot
-	DECQ    R9
-	MOVQ    DX, R10
-	MOVQ    AX, R11
-	MOVQ    across+32(FP), R12
-	SHLQ    $0x03, R12
-	TESTQ   R9, R9
+	DECQ    R10
+	MOVQ    DX, R11
+	MOVQ    AX, R12
+	MOVQ    across+32(FP), R13
+	SHLQ    $0x03, R13
+	TESTQ   R10, R10
 	JZ      entryDone
 
 entry:
-	VBROADCASTSD (R10), Y12
-	VBROADCASTSD 8(R10), Y13
-	ADDQ         R12, R10
-	VMOVUPD      (R11), Y14
+	VBROADCASTSD (R11), Y12
+	VBROADCASTSD 8(R11), Y13
+	ADDQ         R13, R11
+	VMOVUPD      (R12), Y14
 	VFNMADD231PD Y14, Y12, Y8
 	VFNMADD231PD Y14, Y13, Y4
-	VMOVUPD      32(R11), Y14
+	VMOVUPD      32(R12), Y14
 	VFNMADD231PD Y14, Y12, Y9
 	VFNMADD231PD Y14, Y13, Y5
-	VMOVUPD      64(R11), Y14
+	VMOVUPD      64(R12), Y14
 	VFNMADD231PD Y14, Y12, Y10
 	VFNMADD231PD Y14, Y13, Y6
-	VMOVUPD      96(R11), Y14
+	VMOVUPD      (R12)(DI*1), Y14
 	VFNMADD231PD Y14, Y12, Y11
 	VFNMADD231PD Y14, Y13, Y7
-	ADDQ         CX, R11
-	DECQ         R9
+	ADDQ         CX, R12
+	DECQ         R10
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSD   (R10), Y12
-	VBROADCASTSD   8(R10), Y13
+	VBROADCASTSD   (R11), Y12
+	VBROADCASTSD   8(R11), Y13
 	VFNMADD231PD   Y0, Y12, Y8
 	VFNMADD231PD   Y0, Y13, Y4
 	VFNMADD231PD   Y1, Y12, Y9
@@ -22706,8 +22343,8 @@ entryDone:
 	VFNMADD231PD   Y2, Y13, Y6
 	VFNMADD231PD   Y3, Y12, Y11
 	VFNMADD231PD   Y3, Y13, Y7
-	MOVQ           signs+48(FP), R9
-	VBROADCASTF128 (R9), Y0
+	MOVQ           signs+48(FP), R10
+	VBROADCASTF128 (R10), Y0
 	VPERMILPD      $0x05, Y4, Y1
 	VFMADD231PD    Y1, Y0, Y8
 	VPERMILPD      $0x05, Y5, Y1
@@ -22720,8 +22357,8 @@ entryDone:
 pivot:
 	TESTQ          SI, SI
 	JZ             one
-	MOVQ           signs+48(FP), R9
-	VBROADCASTF128 (R9), Y0
+	MOVQ           signs+48(FP), R10
+	VBROADCASTF128 (R10), Y0
 	VBROADCASTSD   (SI), Y1
 	VBROADCASTSD   8(SI), Y2
 	ADDQ           $+16, SI
@@ -22743,14 +22380,557 @@ pivot:
 	VFMADD231PD    Y3, Y2, Y11
 
 one:
-	VMOVUPD Y8, (DI)
+	VMOVUPD Y8, (R8)
 	VMOVAPD Y8, Y0
-	VMOVUPD Y9, 32(DI)
+	VMOVUPD Y9, 32(R8)
 	VMOVAPD Y9, Y1
-	VMOVUPD Y10, 64(DI)
+	VMOVUPD Y10, 64(R8)
 	VMOVAPD Y10, Y2
-	VMOVUPD Y11, 96(DI)
+	VMOVUPD Y11, (R8)(DI*1)
 	VMOVAPD Y11, Y3
+	ADDQ    CX, R8
+	ADDQ    BX, DX
+	DECQ    R9
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func multiplyPairs_4_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyPairs_4_avx2(SB), NOSPLIT, $0-80
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x03, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  cols+64(FP), DI
+	SHLQ  $0x04, DI
+	SUBQ  $+32, DI
+	MOVQ  order+56(FP), R8
+	MOVQ  CX, R9
+	DECQ  R8
+	IMULQ R8, R9
+	ADDQ  AX, R9
+	MOVQ  BX, R10
+	IMULQ R8, R10
+	ADDQ  R10, DX
+	TESTQ SI, SI
+	JZ    row
+	MOVQ  R8, R10
+	SHLQ  $0x04, R10
+	ADDQ  R10, SI
+
+row:
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPD      (R9), Y4
+	VMOVUPD      32(R9), Y5
+	VMOVUPD      64(R9), Y6
+	VMOVUPD      (R9)(DI*1), Y7
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Y8
+	VBROADCASTSD 8(SI), Y3
+	ADDQ         $-16, SI
+	VMULPD       Y3, Y4, Y0
+	VMULPD       Y8, Y4, Y4
+	VMULPD       Y3, Y5, Y1
+	VMULPD       Y8, Y5, Y5
+	VMULPD       Y3, Y6, Y2
+	VMULPD       Y8, Y6, Y6
+	VMULPD       Y3, Y7, Y3
+	VMULPD       Y8, Y7, Y7
+
+one:
+	MOVQ  R8, R10
+	MOVQ  DX, R11
+	MOVQ  AX, R12
+	MOVQ  across+32(FP), R13
+	SHLQ  $0x03, R13
+	TESTQ R10, R10
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R11), Y8
+	VBROADCASTSD 8(R11), Y9
+	ADDQ         R13, R11
+	VMOVUPD      (R12), Y10
+	VFMADD231PD  Y10, Y8, Y4
+	VFMADD231PD  Y10, Y9, Y0
+	VMOVUPD      32(R12), Y10
+	VFMADD231PD  Y10, Y8, Y5
+	VFMADD231PD  Y10, Y9, Y1
+	VMOVUPD      64(R12), Y10
+	VFMADD231PD  Y10, Y8, Y6
+	VFMADD231PD  Y10, Y9, Y2
+	VMOVUPD      (R12)(DI*1), Y10
+	VFMADD231PD  Y10, Y8, Y7
+	VFMADD231PD  Y10, Y9, Y3
+	ADDQ         CX, R12
+	DECQ         R10
+	JNZ          entry
+
+entryDone:
+	MOVQ           signs+48(FP), R10
+	VBROADCASTF128 (R10), Y8
+	VPERMILPD      $0x05, Y0, Y0
+	VFMADD231PD    Y0, Y8, Y4
+	VPERMILPD      $0x05, Y1, Y0
+	VFMADD231PD    Y0, Y8, Y5
+	VPERMILPD      $0x05, Y2, Y0
+	VFMADD231PD    Y0, Y8, Y6
+	VPERMILPD      $0x05, Y3, Y0
+	VFMADD231PD    Y0, Y8, Y7
+	VMOVUPD        Y4, (R9)
+	VMOVUPD        Y5, 32(R9)
+	VMOVUPD        Y6, 64(R9)
+	VMOVUPD        Y7, (R9)(DI*1)
+	SUBQ           CX, R9
+	SUBQ           BX, DX
+	DECQ           R8
+	JGE            row
+	VZEROUPPER
+	RET
+
+// func solvePairs_3_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solvePairs_3_avx2(SB), NOSPLIT, $0-80
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x03, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   d+40(FP), SI
+	MOVQ   cols+64(FP), DI
+	SHLQ   $0x04, DI
+	SUBQ   $+32, DI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   AX, R8
+	MOVQ   order+56(FP), R9
+
+row:
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VMOVUPD (R8), Y6
+	VMOVUPD 32(R8), Y7
+	VMOVUPD (R8)(DI*1), Y8
+	MOVQ    order+56(FP), R10
+	SUBQ    R9, R10
+	JZ      pivot
+	DECQ    R10
+	MOVQ    DX, R11
+	MOVQ    AX, R12
+	MOVQ    across+32(FP), R13
+	SHLQ    $0x03, R13
+	TESTQ   R10, R10
+	JZ      entryDone
+
+entry:
+	VBROADCASTSD (R11), Y9
+	VBROADCASTSD 8(R11), Y10
+	ADDQ         R13, R11
+	VMOVUPD      (R12), Y11
+	VFNMADD231PD Y11, Y9, Y6
+	VFNMADD231PD Y11, Y10, Y3
+	VMOVUPD      32(R12), Y11
+	VFNMADD231PD Y11, Y9, Y7
+	VFNMADD231PD Y11, Y10, Y4
+	VMOVUPD      (R12)(DI*1), Y11
+	VFNMADD231PD Y11, Y9, Y8
+	VFNMADD231PD Y11, Y10, Y5
+	ADDQ         CX, R12
+	DECQ         R10
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD   (R11), Y9
+	VBROADCASTSD   8(R11), Y10
+	VFNMADD231PD   Y0, Y9, Y6
+	VFNMADD231PD   Y0, Y10, Y3
+	VFNMADD231PD   Y1, Y9, Y7
+	VFNMADD231PD   Y1, Y10, Y4
+	VFNMADD231PD   Y2, Y9, Y8
+	VFNMADD231PD   Y2, Y10, Y5
+	MOVQ           signs+48(FP), R10
+	VBROADCASTF128 (R10), Y0
+	VPERMILPD      $0x05, Y3, Y1
+	VFMADD231PD    Y1, Y0, Y6
+	VPERMILPD      $0x05, Y4, Y1
+	VFMADD231PD    Y1, Y0, Y7
+	VPERMILPD      $0x05, Y5, Y1
+	VFMADD231PD    Y1, Y0, Y8
+
+pivot:
+	TESTQ          SI, SI
+	JZ             one
+	MOVQ           signs+48(FP), R10
+	VBROADCASTF128 (R10), Y0
+	VBROADCASTSD   (SI), Y1
+	VBROADCASTSD   8(SI), Y2
+	ADDQ           $+16, SI
+	VPERMILPD      $0x05, Y6, Y3
+	VMULPD         Y0, Y3, Y3
+	VMULPD         Y1, Y6, Y6
+	VFMADD231PD    Y3, Y2, Y6
+	VPERMILPD      $0x05, Y7, Y3
+	VMULPD         Y0, Y3, Y3
+	VMULPD         Y1, Y7, Y7
+	VFMADD231PD    Y3, Y2, Y7
+	VPERMILPD      $0x05, Y8, Y3
+	VMULPD         Y0, Y3, Y3
+	VMULPD         Y1, Y8, Y8
+	VFMADD231PD    Y3, Y2, Y8
+
+one:
+	VMOVUPD Y6, (R8)
+	VMOVAPD Y6, Y0
+	VMOVUPD Y7, 32(R8)
+	VMOVAPD Y7, Y1
+	VMOVUPD Y8, (R8)(DI*1)
+	VMOVAPD Y8, Y2
+	ADDQ    CX, R8
+	ADDQ    BX, DX
+	DECQ    R9
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func multiplyPairs_3_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyPairs_3_avx2(SB), NOSPLIT, $0-80
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x03, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  cols+64(FP), DI
+	SHLQ  $0x04, DI
+	SUBQ  $+32, DI
+	MOVQ  order+56(FP), R8
+	MOVQ  CX, R9
+	DECQ  R8
+	IMULQ R8, R9
+	ADDQ  AX, R9
+	MOVQ  BX, R10
+	IMULQ R8, R10
+	ADDQ  R10, DX
+	TESTQ SI, SI
+	JZ    row
+	MOVQ  R8, R10
+	SHLQ  $0x04, R10
+	ADDQ  R10, SI
+
+row:
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VMOVUPD      (R9), Y3
+	VMOVUPD      32(R9), Y4
+	VMOVUPD      (R9)(DI*1), Y5
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Y6
+	VBROADCASTSD 8(SI), Y2
+	ADDQ         $-16, SI
+	VMULPD       Y2, Y3, Y0
+	VMULPD       Y6, Y3, Y3
+	VMULPD       Y2, Y4, Y1
+	VMULPD       Y6, Y4, Y4
+	VMULPD       Y2, Y5, Y2
+	VMULPD       Y6, Y5, Y5
+
+one:
+	MOVQ  R8, R10
+	MOVQ  DX, R11
+	MOVQ  AX, R12
+	MOVQ  across+32(FP), R13
+	SHLQ  $0x03, R13
+	TESTQ R10, R10
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R11), Y6
+	VBROADCASTSD 8(R11), Y7
+	ADDQ         R13, R11
+	VMOVUPD      (R12), Y8
+	VFMADD231PD  Y8, Y6, Y3
+	VFMADD231PD  Y8, Y7, Y0
+	VMOVUPD      32(R12), Y8
+	VFMADD231PD  Y8, Y6, Y4
+	VFMADD231PD  Y8, Y7, Y1
+	VMOVUPD      (R12)(DI*1), Y8
+	VFMADD231PD  Y8, Y6, Y5
+	VFMADD231PD  Y8, Y7, Y2
+	ADDQ         CX, R12
+	DECQ         R10
+	JNZ          entry
+
+entryDone:
+	MOVQ           signs+48(FP), R10
+	VBROADCASTF128 (R10), Y6
+	VPERMILPD      $0x05, Y0, Y0
+	VFMADD231PD    Y0, Y6, Y3
+	VPERMILPD      $0x05, Y1, Y0
+	VFMADD231PD    Y0, Y6, Y4
+	VPERMILPD      $0x05, Y2, Y0
+	VFMADD231PD    Y0, Y6, Y5
+	VMOVUPD        Y3, (R9)
+	VMOVUPD        Y4, 32(R9)
+	VMOVUPD        Y5, (R9)(DI*1)
+	SUBQ           CX, R9
+	SUBQ           BX, DX
+	DECQ           R8
+	JGE            row
+	VZEROUPPER
+	RET
+
+// func solvePairs_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solvePairs_2_avx2(SB), NOSPLIT, $0-80
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x03, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   d+40(FP), SI
+	MOVQ   cols+64(FP), DI
+	SHLQ   $0x04, DI
+	SUBQ   $+32, DI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   AX, R8
+	MOVQ   order+56(FP), R9
+
+row:
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VMOVUPD (R8), Y4
+	VMOVUPD (R8)(DI*1), Y5
+	MOVQ    order+56(FP), R10
+	SUBQ    R9, R10
+	JZ      pivot
+	DECQ    R10
+	MOVQ    DX, R11
+	MOVQ    AX, R12
+	MOVQ    across+32(FP), R13
+	SHLQ    $0x03, R13
+	TESTQ   R10, R10
+	JZ      entryDone
+
+entry:
+	VBROADCASTSD (R11), Y6
+	VBROADCASTSD 8(R11), Y7
+	ADDQ         R13, R11
+	VMOVUPD      (R12), Y8
+	VFNMADD231PD Y8, Y6, Y4
+	VFNMADD231PD Y8, Y7, Y2
+	VMOVUPD      (R12)(DI*1), Y8
+	VFNMADD231PD Y8, Y6, Y5
+	VFNMADD231PD Y8, Y7, Y3
+	ADDQ         CX, R12
+	DECQ         R10
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD   (R11), Y6
+	VBROADCASTSD   8(R11), Y7
+	VFNMADD231PD   Y0, Y6, Y4
+	VFNMADD231PD   Y0, Y7, Y2
+	VFNMADD231PD   Y1, Y6, Y5
+	VFNMADD231PD   Y1, Y7, Y3
+	MOVQ           signs+48(FP), R10
+	VBROADCASTF128 (R10), Y0
+	VPERMILPD      $0x05, Y2, Y1
+	VFMADD231PD    Y1, Y0, Y4
+	VPERMILPD      $0x05, Y3, Y1
+	VFMADD231PD    Y1, Y0, Y5
+
+pivot:
+	TESTQ          SI, SI
+	JZ             one
+	MOVQ           signs+48(FP), R10
+	VBROADCASTF128 (R10), Y0
+	VBROADCASTSD   (SI), Y1
+	VBROADCASTSD   8(SI), Y2
+	ADDQ           $+16, SI
+	VPERMILPD      $0x05, Y4, Y3
+	VMULPD         Y0, Y3, Y3
+	VMULPD         Y1, Y4, Y4
+	VFMADD231PD    Y3, Y2, Y4
+	VPERMILPD      $0x05, Y5, Y3
+	VMULPD         Y0, Y3, Y3
+	VMULPD         Y1, Y5, Y5
+	VFMADD231PD    Y3, Y2, Y5
+
+one:
+	VMOVUPD Y4, (R8)
+	VMOVAPD Y4, Y0
+	VMOVUPD Y5, (R8)(DI*1)
+	VMOVAPD Y5, Y1
+	ADDQ    CX, R8
+	ADDQ    BX, DX
+	DECQ    R9
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func multiplyPairs_2_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyPairs_2_avx2(SB), NOSPLIT, $0-80
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x03, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  cols+64(FP), DI
+	SHLQ  $0x04, DI
+	SUBQ  $+32, DI
+	MOVQ  order+56(FP), R8
+	MOVQ  CX, R9
+	DECQ  R8
+	IMULQ R8, R9
+	ADDQ  AX, R9
+	MOVQ  BX, R10
+	IMULQ R8, R10
+	ADDQ  R10, DX
+	TESTQ SI, SI
+	JZ    row
+	MOVQ  R8, R10
+	SHLQ  $0x04, R10
+	ADDQ  R10, SI
+
+row:
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VMOVUPD      (R9), Y2
+	VMOVUPD      (R9)(DI*1), Y3
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Y4
+	VBROADCASTSD 8(SI), Y1
+	ADDQ         $-16, SI
+	VMULPD       Y1, Y2, Y0
+	VMULPD       Y4, Y2, Y2
+	VMULPD       Y1, Y3, Y1
+	VMULPD       Y4, Y3, Y3
+
+one:
+	MOVQ  R8, R10
+	MOVQ  DX, R11
+	MOVQ  AX, R12
+	MOVQ  across+32(FP), R13
+	SHLQ  $0x03, R13
+	TESTQ R10, R10
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R11), Y4
+	VBROADCASTSD 8(R11), Y5
+	ADDQ         R13, R11
+	VMOVUPD      (R12), Y6
+	VFMADD231PD  Y6, Y4, Y2
+	VFMADD231PD  Y6, Y5, Y0
+	VMOVUPD      (R12)(DI*1), Y6
+	VFMADD231PD  Y6, Y4, Y3
+	VFMADD231PD  Y6, Y5, Y1
+	ADDQ         CX, R12
+	DECQ         R10
+	JNZ          entry
+
+entryDone:
+	MOVQ           signs+48(FP), R10
+	VBROADCASTF128 (R10), Y4
+	VPERMILPD      $0x05, Y0, Y0
+	VFMADD231PD    Y0, Y4, Y2
+	VPERMILPD      $0x05, Y1, Y0
+	VFMADD231PD    Y0, Y4, Y3
+	VMOVUPD        Y2, (R9)
+	VMOVUPD        Y3, (R9)(DI*1)
+	SUBQ           CX, R9
+	SUBQ           BX, DX
+	DECQ           R8
+	JGE            row
+	VZEROUPPER
+	RET
+
+// func solvePairs_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solvePairs_1_avx2(SB), NOSPLIT, $0-80
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x03, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   d+40(FP), SI
+	VXORPD Y0, Y0, Y0
+	MOVQ   AX, DI
+	MOVQ   order+56(FP), R8
+
+row:
+	VXORPD  Y1, Y1, Y1
+	VMOVUPD (DI), Y2
+	MOVQ    order+56(FP), R9
+	SUBQ    R8, R9
+	JZ      pivot
+	DECQ    R9
+	MOVQ    DX, R10
+	MOVQ    AX, R11
+	MOVQ    across+32(FP), R12
+	SHLQ    $0x03, R12
+	TESTQ   R9, R9
+	JZ      entryDone
+
+entry:
+	VBROADCASTSD (R10), Y3
+	VBROADCASTSD 8(R10), Y4
+	ADDQ         R12, R10
+	VMOVUPD      (R11), Y5
+	VFNMADD231PD Y5, Y3, Y2
+	VFNMADD231PD Y5, Y4, Y1
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD   (R10), Y3
+	VBROADCASTSD   8(R10), Y4
+	VFNMADD231PD   Y0, Y3, Y2
+	VFNMADD231PD   Y0, Y4, Y1
+	MOVQ           signs+48(FP), R9
+	VBROADCASTF128 (R9), Y0
+	VPERMILPD      $0x05, Y1, Y1
+	VFMADD231PD    Y1, Y0, Y2
+
+pivot:
+	TESTQ          SI, SI
+	JZ             one
+	MOVQ           signs+48(FP), R9
+	VBROADCASTF128 (R9), Y0
+	VBROADCASTSD   (SI), Y1
+	VBROADCASTSD   8(SI), Y3
+	ADDQ           $+16, SI
+	VPERMILPD      $0x05, Y2, Y4
+	VMULPD         Y0, Y4, Y4
+	VMULPD         Y1, Y2, Y2
+	VFMADD231PD    Y4, Y3, Y2
+
+one:
+	VMOVUPD Y2, (DI)
+	VMOVAPD Y2, Y0
 	ADDQ    CX, DI
 	ADDQ    BX, DX
 	DECQ    R8
@@ -22758,9 +22938,9 @@ one:
 	VZEROUPPER
 	RET
 
-// func multiplyWholePairs_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// func multiplyPairs_1_avx2(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
 // Requires: AVX, FMA3
-TEXT ·multiplyWholePairs_avx2(SB), NOSPLIT, $0-80
+TEXT ·multiplyPairs_1_avx2(SB), NOSPLIT, $0-80
 	MOVQ  b+0(FP), AX
 	MOVQ  ldb+8(FP), CX
 	SHLQ  $0x03, CX
@@ -22784,26 +22964,14 @@ TEXT ·multiplyWholePairs_avx2(SB), NOSPLIT, $0-80
 
 row:
 	VXORPD       Y0, Y0, Y0
-	VXORPD       Y1, Y1, Y1
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPD      (R8), Y4
-	VMOVUPD      32(R8), Y5
-	VMOVUPD      64(R8), Y6
-	VMOVUPD      96(R8), Y7
+	VMOVUPD      (R8), Y1
 	TESTQ        SI, SI
 	JZ           one
-	VBROADCASTSD (SI), Y8
-	VBROADCASTSD 8(SI), Y3
+	VBROADCASTSD (SI), Y2
+	VBROADCASTSD 8(SI), Y0
 	ADDQ         $-16, SI
-	VMULPD       Y3, Y4, Y0
-	VMULPD       Y8, Y4, Y4
-	VMULPD       Y3, Y5, Y1
-	VMULPD       Y8, Y5, Y5
-	VMULPD       Y3, Y6, Y2
-	VMULPD       Y8, Y6, Y6
-	VMULPD       Y3, Y7, Y3
-	VMULPD       Y8, Y7, Y7
+	VMULPD       Y0, Y1, Y0
+	VMULPD       Y2, Y1, Y1
 
 one:
 	MOVQ  DI, R9
@@ -22815,44 +22983,932 @@ one:
 	JZ    entryDone
 
 entry:
-	VBROADCASTSD (R10), Y8
-	VBROADCASTSD 8(R10), Y9
+	VBROADCASTSD (R10), Y2
+	VBROADCASTSD 8(R10), Y3
 	ADDQ         R12, R10
-	VMOVUPD      (R11), Y10
-	VFMADD231PD  Y10, Y8, Y4
-	VFMADD231PD  Y10, Y9, Y0
-	VMOVUPD      32(R11), Y10
-	VFMADD231PD  Y10, Y8, Y5
-	VFMADD231PD  Y10, Y9, Y1
-	VMOVUPD      64(R11), Y10
-	VFMADD231PD  Y10, Y8, Y6
-	VFMADD231PD  Y10, Y9, Y2
-	VMOVUPD      96(R11), Y10
-	VFMADD231PD  Y10, Y8, Y7
-	VFMADD231PD  Y10, Y9, Y3
+	VMOVUPD      (R11), Y4
+	VFMADD231PD  Y4, Y2, Y1
+	VFMADD231PD  Y4, Y3, Y0
 	ADDQ         CX, R11
 	DECQ         R9
 	JNZ          entry
 
 entryDone:
 	MOVQ           signs+48(FP), R9
-	VBROADCASTF128 (R9), Y8
+	VBROADCASTF128 (R9), Y2
 	VPERMILPD      $0x05, Y0, Y0
-	VFMADD231PD    Y0, Y8, Y4
-	VPERMILPD      $0x05, Y1, Y0
-	VFMADD231PD    Y0, Y8, Y5
-	VPERMILPD      $0x05, Y2, Y0
-	VFMADD231PD    Y0, Y8, Y6
-	VPERMILPD      $0x05, Y3, Y0
-	VFMADD231PD    Y0, Y8, Y7
-	VMOVUPD        Y4, (R8)
-	VMOVUPD        Y5, 32(R8)
-	VMOVUPD        Y6, 64(R8)
-	VMOVUPD        Y7, 96(R8)
+	VFMADD231PD    Y0, Y2, Y1
+	VMOVUPD        Y1, (R8)
 	SUBQ           CX, R8
 	SUBQ           BX, DX
 	DECQ           DI
 	JGE            row
+	VZEROUPPER
+	RET
+
+// func solvePairs32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solvePairs32_4_avx2(SB), NOSPLIT, $0-80
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   d+40(FP), SI
+	MOVQ   cols+64(FP), DI
+	SHLQ   $0x03, DI
+	SUBQ   $+32, DI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	MOVQ   AX, R8
+	MOVQ   order+56(FP), R9
+
+row:
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VMOVUPS (R8), Y8
+	VMOVUPS 32(R8), Y9
+	VMOVUPS 64(R8), Y10
+	VMOVUPS (R8)(DI*1), Y11
+	MOVQ    order+56(FP), R10
+	SUBQ    R9, R10
+	JZ      pivot
+	DECQ    R10
+	MOVQ    DX, R11
+	MOVQ    AX, R12
+	MOVQ    across+32(FP), R13
+	SHLQ    $0x02, R13
+	TESTQ   R10, R10
+	JZ      entryDone
+
+entry:
+	VBROADCASTSS (R11), Y12
+	VBROADCASTSS 4(R11), Y13
+	ADDQ         R13, R11
+	VMOVUPS      (R12), Y14
+	VFNMADD231PS Y14, Y12, Y8
+	VFNMADD231PS Y14, Y13, Y4
+	VMOVUPS      32(R12), Y14
+	VFNMADD231PS Y14, Y12, Y9
+	VFNMADD231PS Y14, Y13, Y5
+	VMOVUPS      64(R12), Y14
+	VFNMADD231PS Y14, Y12, Y10
+	VFNMADD231PS Y14, Y13, Y6
+	VMOVUPS      (R12)(DI*1), Y14
+	VFNMADD231PS Y14, Y12, Y11
+	VFNMADD231PS Y14, Y13, Y7
+	ADDQ         CX, R12
+	DECQ         R10
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSS (R11), Y12
+	VBROADCASTSS 4(R11), Y13
+	VFNMADD231PS Y0, Y12, Y8
+	VFNMADD231PS Y0, Y13, Y4
+	VFNMADD231PS Y1, Y12, Y9
+	VFNMADD231PS Y1, Y13, Y5
+	VFNMADD231PS Y2, Y12, Y10
+	VFNMADD231PS Y2, Y13, Y6
+	VFNMADD231PS Y3, Y12, Y11
+	VFNMADD231PS Y3, Y13, Y7
+	MOVQ         signs+48(FP), R10
+	VBROADCASTSD (R10), Y0
+	VPERMILPS    $0xb1, Y4, Y1
+	VFMADD231PS  Y1, Y0, Y8
+	VPERMILPS    $0xb1, Y5, Y1
+	VFMADD231PS  Y1, Y0, Y9
+	VPERMILPS    $0xb1, Y6, Y1
+	VFMADD231PS  Y1, Y0, Y10
+	VPERMILPS    $0xb1, Y7, Y1
+	VFMADD231PS  Y1, Y0, Y11
+
+pivot:
+	TESTQ        SI, SI
+	JZ           one
+	MOVQ         signs+48(FP), R10
+	VBROADCASTSD (R10), Y0
+	VBROADCASTSS (SI), Y1
+	VBROADCASTSS 4(SI), Y2
+	ADDQ         $+8, SI
+	VPERMILPS    $0xb1, Y8, Y3
+	VMULPS       Y0, Y3, Y3
+	VMULPS       Y1, Y8, Y8
+	VFMADD231PS  Y3, Y2, Y8
+	VPERMILPS    $0xb1, Y9, Y3
+	VMULPS       Y0, Y3, Y3
+	VMULPS       Y1, Y9, Y9
+	VFMADD231PS  Y3, Y2, Y9
+	VPERMILPS    $0xb1, Y10, Y3
+	VMULPS       Y0, Y3, Y3
+	VMULPS       Y1, Y10, Y10
+	VFMADD231PS  Y3, Y2, Y10
+	VPERMILPS    $0xb1, Y11, Y3
+	VMULPS       Y0, Y3, Y3
+	VMULPS       Y1, Y11, Y11
+	VFMADD231PS  Y3, Y2, Y11
+
+one:
+	VMOVUPS Y8, (R8)
+	VMOVAPD Y8, Y0
+	VMOVUPS Y9, 32(R8)
+	VMOVAPD Y9, Y1
+	VMOVUPS Y10, 64(R8)
+	VMOVAPD Y10, Y2
+	VMOVUPS Y11, (R8)(DI*1)
+	VMOVAPD Y11, Y3
+	ADDQ    CX, R8
+	ADDQ    BX, DX
+	DECQ    R9
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func multiplyPairs32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyPairs32_4_avx2(SB), NOSPLIT, $0-80
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  cols+64(FP), DI
+	SHLQ  $0x03, DI
+	SUBQ  $+32, DI
+	MOVQ  order+56(FP), R8
+	MOVQ  CX, R9
+	DECQ  R8
+	IMULQ R8, R9
+	ADDQ  AX, R9
+	MOVQ  BX, R10
+	IMULQ R8, R10
+	ADDQ  R10, DX
+	TESTQ SI, SI
+	JZ    row
+	MOVQ  R8, R10
+	SHLQ  $0x03, R10
+	ADDQ  R10, SI
+
+row:
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	VMOVUPS      (R9), Y4
+	VMOVUPS      32(R9), Y5
+	VMOVUPS      64(R9), Y6
+	VMOVUPS      (R9)(DI*1), Y7
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSS (SI), Y8
+	VBROADCASTSS 4(SI), Y3
+	ADDQ         $-8, SI
+	VMULPS       Y3, Y4, Y0
+	VMULPS       Y8, Y4, Y4
+	VMULPS       Y3, Y5, Y1
+	VMULPS       Y8, Y5, Y5
+	VMULPS       Y3, Y6, Y2
+	VMULPS       Y8, Y6, Y6
+	VMULPS       Y3, Y7, Y3
+	VMULPS       Y8, Y7, Y7
+
+one:
+	MOVQ  R8, R10
+	MOVQ  DX, R11
+	MOVQ  AX, R12
+	MOVQ  across+32(FP), R13
+	SHLQ  $0x02, R13
+	TESTQ R10, R10
+	JZ    entryDone
+
+entry:
+	VBROADCASTSS (R11), Y8
+	VBROADCASTSS 4(R11), Y9
+	ADDQ         R13, R11
+	VMOVUPS      (R12), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y0
+	VMOVUPS      32(R12), Y10
+	VFMADD231PS  Y10, Y8, Y5
+	VFMADD231PS  Y10, Y9, Y1
+	VMOVUPS      64(R12), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y2
+	VMOVUPS      (R12)(DI*1), Y10
+	VFMADD231PS  Y10, Y8, Y7
+	VFMADD231PS  Y10, Y9, Y3
+	ADDQ         CX, R12
+	DECQ         R10
+	JNZ          entry
+
+entryDone:
+	MOVQ         signs+48(FP), R10
+	VBROADCASTSD (R10), Y8
+	VPERMILPS    $0xb1, Y0, Y0
+	VFMADD231PS  Y0, Y8, Y4
+	VPERMILPS    $0xb1, Y1, Y0
+	VFMADD231PS  Y0, Y8, Y5
+	VPERMILPS    $0xb1, Y2, Y0
+	VFMADD231PS  Y0, Y8, Y6
+	VPERMILPS    $0xb1, Y3, Y0
+	VFMADD231PS  Y0, Y8, Y7
+	VMOVUPS      Y4, (R9)
+	VMOVUPS      Y5, 32(R9)
+	VMOVUPS      Y6, 64(R9)
+	VMOVUPS      Y7, (R9)(DI*1)
+	SUBQ         CX, R9
+	SUBQ         BX, DX
+	DECQ         R8
+	JGE          row
+	VZEROUPPER
+	RET
+
+// func solvePairs32_3_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solvePairs32_3_avx2(SB), NOSPLIT, $0-80
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   d+40(FP), SI
+	MOVQ   cols+64(FP), DI
+	SHLQ   $0x03, DI
+	SUBQ   $+32, DI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	MOVQ   AX, R8
+	MOVQ   order+56(FP), R9
+
+row:
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VMOVUPS (R8), Y6
+	VMOVUPS 32(R8), Y7
+	VMOVUPS (R8)(DI*1), Y8
+	MOVQ    order+56(FP), R10
+	SUBQ    R9, R10
+	JZ      pivot
+	DECQ    R10
+	MOVQ    DX, R11
+	MOVQ    AX, R12
+	MOVQ    across+32(FP), R13
+	SHLQ    $0x02, R13
+	TESTQ   R10, R10
+	JZ      entryDone
+
+entry:
+	VBROADCASTSS (R11), Y9
+	VBROADCASTSS 4(R11), Y10
+	ADDQ         R13, R11
+	VMOVUPS      (R12), Y11
+	VFNMADD231PS Y11, Y9, Y6
+	VFNMADD231PS Y11, Y10, Y3
+	VMOVUPS      32(R12), Y11
+	VFNMADD231PS Y11, Y9, Y7
+	VFNMADD231PS Y11, Y10, Y4
+	VMOVUPS      (R12)(DI*1), Y11
+	VFNMADD231PS Y11, Y9, Y8
+	VFNMADD231PS Y11, Y10, Y5
+	ADDQ         CX, R12
+	DECQ         R10
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSS (R11), Y9
+	VBROADCASTSS 4(R11), Y10
+	VFNMADD231PS Y0, Y9, Y6
+	VFNMADD231PS Y0, Y10, Y3
+	VFNMADD231PS Y1, Y9, Y7
+	VFNMADD231PS Y1, Y10, Y4
+	VFNMADD231PS Y2, Y9, Y8
+	VFNMADD231PS Y2, Y10, Y5
+	MOVQ         signs+48(FP), R10
+	VBROADCASTSD (R10), Y0
+	VPERMILPS    $0xb1, Y3, Y1
+	VFMADD231PS  Y1, Y0, Y6
+	VPERMILPS    $0xb1, Y4, Y1
+	VFMADD231PS  Y1, Y0, Y7
+	VPERMILPS    $0xb1, Y5, Y1
+	VFMADD231PS  Y1, Y0, Y8
+
+pivot:
+	TESTQ        SI, SI
+	JZ           one
+	MOVQ         signs+48(FP), R10
+	VBROADCASTSD (R10), Y0
+	VBROADCASTSS (SI), Y1
+	VBROADCASTSS 4(SI), Y2
+	ADDQ         $+8, SI
+	VPERMILPS    $0xb1, Y6, Y3
+	VMULPS       Y0, Y3, Y3
+	VMULPS       Y1, Y6, Y6
+	VFMADD231PS  Y3, Y2, Y6
+	VPERMILPS    $0xb1, Y7, Y3
+	VMULPS       Y0, Y3, Y3
+	VMULPS       Y1, Y7, Y7
+	VFMADD231PS  Y3, Y2, Y7
+	VPERMILPS    $0xb1, Y8, Y3
+	VMULPS       Y0, Y3, Y3
+	VMULPS       Y1, Y8, Y8
+	VFMADD231PS  Y3, Y2, Y8
+
+one:
+	VMOVUPS Y6, (R8)
+	VMOVAPD Y6, Y0
+	VMOVUPS Y7, 32(R8)
+	VMOVAPD Y7, Y1
+	VMOVUPS Y8, (R8)(DI*1)
+	VMOVAPD Y8, Y2
+	ADDQ    CX, R8
+	ADDQ    BX, DX
+	DECQ    R9
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func multiplyPairs32_3_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyPairs32_3_avx2(SB), NOSPLIT, $0-80
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  cols+64(FP), DI
+	SHLQ  $0x03, DI
+	SUBQ  $+32, DI
+	MOVQ  order+56(FP), R8
+	MOVQ  CX, R9
+	DECQ  R8
+	IMULQ R8, R9
+	ADDQ  AX, R9
+	MOVQ  BX, R10
+	IMULQ R8, R10
+	ADDQ  R10, DX
+	TESTQ SI, SI
+	JZ    row
+	MOVQ  R8, R10
+	SHLQ  $0x03, R10
+	ADDQ  R10, SI
+
+row:
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VMOVUPS      (R9), Y3
+	VMOVUPS      32(R9), Y4
+	VMOVUPS      (R9)(DI*1), Y5
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSS (SI), Y6
+	VBROADCASTSS 4(SI), Y2
+	ADDQ         $-8, SI
+	VMULPS       Y2, Y3, Y0
+	VMULPS       Y6, Y3, Y3
+	VMULPS       Y2, Y4, Y1
+	VMULPS       Y6, Y4, Y4
+	VMULPS       Y2, Y5, Y2
+	VMULPS       Y6, Y5, Y5
+
+one:
+	MOVQ  R8, R10
+	MOVQ  DX, R11
+	MOVQ  AX, R12
+	MOVQ  across+32(FP), R13
+	SHLQ  $0x02, R13
+	TESTQ R10, R10
+	JZ    entryDone
+
+entry:
+	VBROADCASTSS (R11), Y6
+	VBROADCASTSS 4(R11), Y7
+	ADDQ         R13, R11
+	VMOVUPS      (R12), Y8
+	VFMADD231PS  Y8, Y6, Y3
+	VFMADD231PS  Y8, Y7, Y0
+	VMOVUPS      32(R12), Y8
+	VFMADD231PS  Y8, Y6, Y4
+	VFMADD231PS  Y8, Y7, Y1
+	VMOVUPS      (R12)(DI*1), Y8
+	VFMADD231PS  Y8, Y6, Y5
+	VFMADD231PS  Y8, Y7, Y2
+	ADDQ         CX, R12
+	DECQ         R10
+	JNZ          entry
+
+entryDone:
+	MOVQ         signs+48(FP), R10
+	VBROADCASTSD (R10), Y6
+	VPERMILPS    $0xb1, Y0, Y0
+	VFMADD231PS  Y0, Y6, Y3
+	VPERMILPS    $0xb1, Y1, Y0
+	VFMADD231PS  Y0, Y6, Y4
+	VPERMILPS    $0xb1, Y2, Y0
+	VFMADD231PS  Y0, Y6, Y5
+	VMOVUPS      Y3, (R9)
+	VMOVUPS      Y4, 32(R9)
+	VMOVUPS      Y5, (R9)(DI*1)
+	SUBQ         CX, R9
+	SUBQ         BX, DX
+	DECQ         R8
+	JGE          row
+	VZEROUPPER
+	RET
+
+// func solvePairs32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solvePairs32_2_avx2(SB), NOSPLIT, $0-80
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   d+40(FP), SI
+	MOVQ   cols+64(FP), DI
+	SHLQ   $0x03, DI
+	SUBQ   $+32, DI
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	MOVQ   AX, R8
+	MOVQ   order+56(FP), R9
+
+row:
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VMOVUPS (R8), Y4
+	VMOVUPS (R8)(DI*1), Y5
+	MOVQ    order+56(FP), R10
+	SUBQ    R9, R10
+	JZ      pivot
+	DECQ    R10
+	MOVQ    DX, R11
+	MOVQ    AX, R12
+	MOVQ    across+32(FP), R13
+	SHLQ    $0x02, R13
+	TESTQ   R10, R10
+	JZ      entryDone
+
+entry:
+	VBROADCASTSS (R11), Y6
+	VBROADCASTSS 4(R11), Y7
+	ADDQ         R13, R11
+	VMOVUPS      (R12), Y8
+	VFNMADD231PS Y8, Y6, Y4
+	VFNMADD231PS Y8, Y7, Y2
+	VMOVUPS      (R12)(DI*1), Y8
+	VFNMADD231PS Y8, Y6, Y5
+	VFNMADD231PS Y8, Y7, Y3
+	ADDQ         CX, R12
+	DECQ         R10
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSS (R11), Y6
+	VBROADCASTSS 4(R11), Y7
+	VFNMADD231PS Y0, Y6, Y4
+	VFNMADD231PS Y0, Y7, Y2
+	VFNMADD231PS Y1, Y6, Y5
+	VFNMADD231PS Y1, Y7, Y3
+	MOVQ         signs+48(FP), R10
+	VBROADCASTSD (R10), Y0
+	VPERMILPS    $0xb1, Y2, Y1
+	VFMADD231PS  Y1, Y0, Y4
+	VPERMILPS    $0xb1, Y3, Y1
+	VFMADD231PS  Y1, Y0, Y5
+
+pivot:
+	TESTQ        SI, SI
+	JZ           one
+	MOVQ         signs+48(FP), R10
+	VBROADCASTSD (R10), Y0
+	VBROADCASTSS (SI), Y1
+	VBROADCASTSS 4(SI), Y2
+	ADDQ         $+8, SI
+	VPERMILPS    $0xb1, Y4, Y3
+	VMULPS       Y0, Y3, Y3
+	VMULPS       Y1, Y4, Y4
+	VFMADD231PS  Y3, Y2, Y4
+	VPERMILPS    $0xb1, Y5, Y3
+	VMULPS       Y0, Y3, Y3
+	VMULPS       Y1, Y5, Y5
+	VFMADD231PS  Y3, Y2, Y5
+
+one:
+	VMOVUPS Y4, (R8)
+	VMOVAPD Y4, Y0
+	VMOVUPS Y5, (R8)(DI*1)
+	VMOVAPD Y5, Y1
+	ADDQ    CX, R8
+	ADDQ    BX, DX
+	DECQ    R9
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func multiplyPairs32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyPairs32_2_avx2(SB), NOSPLIT, $0-80
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  cols+64(FP), DI
+	SHLQ  $0x03, DI
+	SUBQ  $+32, DI
+	MOVQ  order+56(FP), R8
+	MOVQ  CX, R9
+	DECQ  R8
+	IMULQ R8, R9
+	ADDQ  AX, R9
+	MOVQ  BX, R10
+	IMULQ R8, R10
+	ADDQ  R10, DX
+	TESTQ SI, SI
+	JZ    row
+	MOVQ  R8, R10
+	SHLQ  $0x03, R10
+	ADDQ  R10, SI
+
+row:
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VMOVUPS      (R9), Y2
+	VMOVUPS      (R9)(DI*1), Y3
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSS (SI), Y4
+	VBROADCASTSS 4(SI), Y1
+	ADDQ         $-8, SI
+	VMULPS       Y1, Y2, Y0
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y1, Y3, Y1
+	VMULPS       Y4, Y3, Y3
+
+one:
+	MOVQ  R8, R10
+	MOVQ  DX, R11
+	MOVQ  AX, R12
+	MOVQ  across+32(FP), R13
+	SHLQ  $0x02, R13
+	TESTQ R10, R10
+	JZ    entryDone
+
+entry:
+	VBROADCASTSS (R11), Y4
+	VBROADCASTSS 4(R11), Y5
+	ADDQ         R13, R11
+	VMOVUPS      (R12), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y0
+	VMOVUPS      (R12)(DI*1), Y6
+	VFMADD231PS  Y6, Y4, Y3
+	VFMADD231PS  Y6, Y5, Y1
+	ADDQ         CX, R12
+	DECQ         R10
+	JNZ          entry
+
+entryDone:
+	MOVQ         signs+48(FP), R10
+	VBROADCASTSD (R10), Y4
+	VPERMILPS    $0xb1, Y0, Y0
+	VFMADD231PS  Y0, Y4, Y2
+	VPERMILPS    $0xb1, Y1, Y0
+	VFMADD231PS  Y0, Y4, Y3
+	VMOVUPS      Y2, (R9)
+	VMOVUPS      Y3, (R9)(DI*1)
+	SUBQ         CX, R9
+	SUBQ         BX, DX
+	DECQ         R8
+	JGE          row
+	VZEROUPPER
+	RET
+
+// func solvePairs32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solvePairs32_1_avx2(SB), NOSPLIT, $0-80
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   d+40(FP), SI
+	VXORPD Y0, Y0, Y0
+	MOVQ   AX, DI
+	MOVQ   order+56(FP), R8
+
+row:
+	VXORPD  Y1, Y1, Y1
+	VMOVUPS (DI), Y2
+	MOVQ    order+56(FP), R9
+	SUBQ    R8, R9
+	JZ      pivot
+	DECQ    R9
+	MOVQ    DX, R10
+	MOVQ    AX, R11
+	MOVQ    across+32(FP), R12
+	SHLQ    $0x02, R12
+	TESTQ   R9, R9
+	JZ      entryDone
+
+entry:
+	VBROADCASTSS (R10), Y3
+	VBROADCASTSS 4(R10), Y4
+	ADDQ         R12, R10
+	VMOVUPS      (R11), Y5
+	VFNMADD231PS Y5, Y3, Y2
+	VFNMADD231PS Y5, Y4, Y1
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSS (R10), Y3
+	VBROADCASTSS 4(R10), Y4
+	VFNMADD231PS Y0, Y3, Y2
+	VFNMADD231PS Y0, Y4, Y1
+	MOVQ         signs+48(FP), R9
+	VBROADCASTSD (R9), Y0
+	VPERMILPS    $0xb1, Y1, Y1
+	VFMADD231PS  Y1, Y0, Y2
+
+pivot:
+	TESTQ        SI, SI
+	JZ           one
+	MOVQ         signs+48(FP), R9
+	VBROADCASTSD (R9), Y0
+	VBROADCASTSS (SI), Y1
+	VBROADCASTSS 4(SI), Y3
+	ADDQ         $+8, SI
+	VPERMILPS    $0xb1, Y2, Y4
+	VMULPS       Y0, Y4, Y4
+	VMULPS       Y1, Y2, Y2
+	VFMADD231PS  Y4, Y3, Y2
+
+one:
+	VMOVUPS Y2, (DI)
+	VMOVAPD Y2, Y0
+	ADDQ    CX, DI
+	ADDQ    BX, DX
+	DECQ    R8
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func multiplyPairs32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyPairs32_1_avx2(SB), NOSPLIT, $0-80
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  order+56(FP), DI
+	MOVQ  CX, R8
+	DECQ  DI
+	IMULQ DI, R8
+	ADDQ  AX, R8
+	MOVQ  BX, R9
+	IMULQ DI, R9
+	ADDQ  R9, DX
+	TESTQ SI, SI
+	JZ    row
+	MOVQ  DI, R9
+	SHLQ  $0x03, R9
+	ADDQ  R9, SI
+
+row:
+	VXORPD       Y0, Y0, Y0
+	VMOVUPS      (R8), Y1
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSS (SI), Y2
+	VBROADCASTSS 4(SI), Y0
+	ADDQ         $-8, SI
+	VMULPS       Y0, Y1, Y0
+	VMULPS       Y2, Y1, Y1
+
+one:
+	MOVQ  DI, R9
+	MOVQ  DX, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x02, R12
+	TESTQ R9, R9
+	JZ    entryDone
+
+entry:
+	VBROADCASTSS (R10), Y2
+	VBROADCASTSS 4(R10), Y3
+	ADDQ         R12, R10
+	VMOVUPS      (R11), Y4
+	VFMADD231PS  Y4, Y2, Y1
+	VFMADD231PS  Y4, Y3, Y0
+	ADDQ         CX, R11
+	DECQ         R9
+	JNZ          entry
+
+entryDone:
+	MOVQ         signs+48(FP), R9
+	VBROADCASTSD (R9), Y2
+	VPERMILPS    $0xb1, Y0, Y0
+	VFMADD231PS  Y0, Y2, Y1
+	VMOVUPS      Y1, (R8)
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	DECQ         DI
+	JGE          row
+	VZEROUPPER
+	RET
+
+// func solvePairs32_8_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·solvePairs32_8_avx2(SB), NOSPLIT, $0-80
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x02, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x02, BX
+	MOVQ   d+40(FP), SI
+	MOVQ   cols+64(FP), DI
+	SHLQ   $0x03, DI
+	SUBQ   $+16, DI
+	VXORPD X0, X0, X0
+	VXORPD X1, X1, X1
+	MOVQ   AX, R8
+	MOVQ   order+56(FP), R9
+
+row:
+	VXORPD  X2, X2, X2
+	VXORPD  X3, X3, X3
+	VMOVUPS (R8), X4
+	VMOVUPS (R8)(DI*1), X5
+	MOVQ    order+56(FP), R10
+	SUBQ    R9, R10
+	JZ      pivot
+	DECQ    R10
+	MOVQ    DX, R11
+	MOVQ    AX, R12
+	MOVQ    across+32(FP), R13
+	SHLQ    $0x02, R13
+	TESTQ   R10, R10
+	JZ      entryDone
+
+entry:
+	VBROADCASTSS (R11), X6
+	VBROADCASTSS 4(R11), X7
+	ADDQ         R13, R11
+	VMOVUPS      (R12), X8
+	VFNMADD231PS X8, X6, X4
+	VFNMADD231PS X8, X7, X2
+	VMOVUPS      (R12)(DI*1), X8
+	VFNMADD231PS X8, X6, X5
+	VFNMADD231PS X8, X7, X3
+	ADDQ         CX, R12
+	DECQ         R10
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSS (R11), X6
+	VBROADCASTSS 4(R11), X7
+	VFNMADD231PS X0, X6, X4
+	VFNMADD231PS X0, X7, X2
+	VFNMADD231PS X1, X6, X5
+	VFNMADD231PS X1, X7, X3
+	MOVQ         signs+48(FP), R10
+	VMOVDDUP     (R10), X0
+	VPERMILPS    $0xb1, X2, X1
+	VFMADD231PS  X1, X0, X4
+	VPERMILPS    $0xb1, X3, X1
+	VFMADD231PS  X1, X0, X5
+
+pivot:
+	TESTQ        SI, SI
+	JZ           one
+	MOVQ         signs+48(FP), R10
+	VMOVDDUP     (R10), X0
+	VBROADCASTSS (SI), X1
+	VBROADCASTSS 4(SI), X2
+	ADDQ         $+8, SI
+	VPERMILPS    $0xb1, X4, X3
+	VMULPS       X0, X3, X3
+	VMULPS       X1, X4, X4
+	VFMADD231PS  X3, X2, X4
+	VPERMILPS    $0xb1, X5, X3
+	VMULPS       X0, X3, X3
+	VMULPS       X1, X5, X5
+	VFMADD231PS  X3, X2, X5
+
+one:
+	VMOVUPS X4, (R8)
+	VMOVAPD X4, X0
+	VMOVUPS X5, (R8)(DI*1)
+	VMOVAPD X5, X1
+	ADDQ    CX, R8
+	ADDQ    BX, DX
+	DECQ    R9
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func multiplyPairs32_8_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
+// Requires: AVX, FMA3
+TEXT ·multiplyPairs32_8_avx2(SB), NOSPLIT, $0-80
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x02, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x02, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  cols+64(FP), DI
+	SHLQ  $0x03, DI
+	SUBQ  $+16, DI
+	MOVQ  order+56(FP), R8
+	MOVQ  CX, R9
+	DECQ  R8
+	IMULQ R8, R9
+	ADDQ  AX, R9
+	MOVQ  BX, R10
+	IMULQ R8, R10
+	ADDQ  R10, DX
+	TESTQ SI, SI
+	JZ    row
+	MOVQ  R8, R10
+	SHLQ  $0x03, R10
+	ADDQ  R10, SI
+
+row:
+	VXORPD       X0, X0, X0
+	VXORPD       X1, X1, X1
+	VMOVUPS      (R9), X2
+	VMOVUPS      (R9)(DI*1), X3
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSS (SI), X4
+	VBROADCASTSS 4(SI), X1
+	ADDQ         $-8, SI
+	VMULPS       X1, X2, X0
+	VMULPS       X4, X2, X2
+	VMULPS       X1, X3, X1
+	VMULPS       X4, X3, X3
+
+one:
+	MOVQ  R8, R10
+	MOVQ  DX, R11
+	MOVQ  AX, R12
+	MOVQ  across+32(FP), R13
+	SHLQ  $0x02, R13
+	TESTQ R10, R10
+	JZ    entryDone
+
+entry:
+	VBROADCASTSS (R11), X4
+	VBROADCASTSS 4(R11), X5
+	ADDQ         R13, R11
+	VMOVUPS      (R12), X6
+	VFMADD231PS  X6, X4, X2
+	VFMADD231PS  X6, X5, X0
+	VMOVUPS      (R12)(DI*1), X6
+	VFMADD231PS  X6, X4, X3
+	VFMADD231PS  X6, X5, X1
+	ADDQ         CX, R12
+	DECQ         R10
+	JNZ          entry
+
+entryDone:
+	MOVQ        signs+48(FP), R10
+	VMOVDDUP    (R10), X4
+	VPERMILPS   $0xb1, X0, X0
+	VFMADD231PS X0, X4, X2
+	VPERMILPS   $0xb1, X1, X0
+	VFMADD231PS X0, X4, X3
+	VMOVUPS     X2, (R9)
+	VMOVUPS     X3, (R9)(DI*1)
+	SUBQ        CX, R9
+	SUBQ        BX, DX
+	DECQ        R8
+	JGE         row
 	VZEROUPPER
 	RET
 
@@ -22993,782 +24049,6 @@ entryDone:
 	SUBQ           BX, DX
 	DECQ           DI
 	JGE            row
-	VZEROUPPER
-	RET
-
-// func solvePairs32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·solvePairs32_4_avx2(SB), NOSPLIT, $0-80
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x01, AX
-	SUBQ    $+24, AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*4), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x02, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    d+40(FP), SI
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	VXORPD  Y3, Y3, Y3
-	VXORPD  Y4, Y4, Y4
-	MOVQ    AX, DI
-	MOVQ    order+56(FP), R8
-
-row:
-	VXORPD     Y5, Y5, Y5
-	VXORPD     Y6, Y6, Y6
-	VXORPD     Y7, Y7, Y7
-	VXORPD     Y8, Y8, Y8
-	VMOVUPS    (DI), Y9
-	VMOVUPS    32(DI), Y10
-	VMOVUPS    64(DI), Y11
-	VMASKMOVPS 96(DI), Y0, Y12
-	MOVQ       order+56(FP), R9
-	SUBQ       R8, R9
-	JZ         pivot
-	DECQ       R9
-	MOVQ       DX, R10
-	MOVQ       AX, R11
-	MOVQ       across+32(FP), R12
-	SHLQ       $0x02, R12
-	TESTQ      R9, R9
-	JZ         entryDone
-
-entry:
-	VBROADCASTSS (R10), Y13
-	VBROADCASTSS 4(R10), Y14
-	ADDQ         R12, R10
-	VMOVUPS      (R11), Y15
-	VFNMADD231PS Y15, Y13, Y9
-	VFNMADD231PS Y15, Y14, Y5
-	VMOVUPS      32(R11), Y15
-	VFNMADD231PS Y15, Y13, Y10
-	VFNMADD231PS Y15, Y14, Y6
-	VMOVUPS      64(R11), Y15
-	VFNMADD231PS Y15, Y13, Y11
-	VFNMADD231PS Y15, Y14, Y7
-	VMASKMOVPS   96(R11), Y0, Y15
-	VFNMADD231PS Y15, Y13, Y12
-	VFNMADD231PS Y15, Y14, Y8
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	VBROADCASTSS (R10), Y13
-	VBROADCASTSS 4(R10), Y14
-	VFNMADD231PS Y1, Y13, Y9
-	VFNMADD231PS Y1, Y14, Y5
-	VFNMADD231PS Y2, Y13, Y10
-	VFNMADD231PS Y2, Y14, Y6
-	VFNMADD231PS Y3, Y13, Y11
-	VFNMADD231PS Y3, Y14, Y7
-	VFNMADD231PS Y4, Y13, Y12
-	VFNMADD231PS Y4, Y14, Y8
-	MOVQ         signs+48(FP), R9
-	VBROADCASTSD (R9), Y1
-	VPERMILPS    $0xb1, Y5, Y2
-	VFMADD231PS  Y2, Y1, Y9
-	VPERMILPS    $0xb1, Y6, Y2
-	VFMADD231PS  Y2, Y1, Y10
-	VPERMILPS    $0xb1, Y7, Y2
-	VFMADD231PS  Y2, Y1, Y11
-	VPERMILPS    $0xb1, Y8, Y2
-	VFMADD231PS  Y2, Y1, Y12
-
-pivot:
-	TESTQ        SI, SI
-	JZ           one
-	MOVQ         signs+48(FP), R9
-	VBROADCASTSD (R9), Y1
-	VBROADCASTSS (SI), Y2
-	VBROADCASTSS 4(SI), Y3
-	ADDQ         $+8, SI
-	VPERMILPS    $0xb1, Y9, Y4
-	VMULPS       Y1, Y4, Y4
-	VMULPS       Y2, Y9, Y9
-	VFMADD231PS  Y4, Y3, Y9
-	VPERMILPS    $0xb1, Y10, Y4
-	VMULPS       Y1, Y4, Y4
-	VMULPS       Y2, Y10, Y10
-	VFMADD231PS  Y4, Y3, Y10
-	VPERMILPS    $0xb1, Y11, Y4
-	VMULPS       Y1, Y4, Y4
-	VMULPS       Y2, Y11, Y11
-	VFMADD231PS  Y4, Y3, Y11
-	VPERMILPS    $0xb1, Y12, Y4
-	VMULPS       Y1, Y4, Y4
-	VMULPS       Y2, Y12, Y12
-	VFMADD231PS  Y4, Y3, Y12
-
-one:
-	VMOVUPS    Y9, (DI)
-	VMOVAPD    Y9, Y1
-	VMOVUPS    Y10, 32(DI)
-	VMOVAPD    Y10, Y2
-	VMOVUPS    Y11, 64(DI)
-	VMOVAPD    Y11, Y3
-	VMASKMOVPS Y12, Y0, 96(DI)
-	VMOVAPD    Y12, Y4
-	ADDQ       CX, DI
-	ADDQ       BX, DX
-	DECQ       R8
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func multiplyPairs32_4_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·multiplyPairs32_4_avx2(SB), NOSPLIT, $0-80
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x01, AX
-	SUBQ    $+24, AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*4), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x02, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    d+40(FP), SI
-	MOVQ    order+56(FP), DI
-	MOVQ    CX, R8
-	DECQ    DI
-	IMULQ   DI, R8
-	ADDQ    AX, R8
-	MOVQ    BX, R9
-	IMULQ   DI, R9
-	ADDQ    R9, DX
-	TESTQ   SI, SI
-	JZ      row
-	MOVQ    DI, R9
-	SHLQ    $0x03, R9
-	ADDQ    R9, SI
-
-row:
-	VXORPD       Y1, Y1, Y1
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VXORPD       Y4, Y4, Y4
-	VMOVUPS      (R8), Y5
-	VMOVUPS      32(R8), Y6
-	VMOVUPS      64(R8), Y7
-	VMASKMOVPS   96(R8), Y0, Y8
-	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSS (SI), Y9
-	VBROADCASTSS 4(SI), Y4
-	ADDQ         $-8, SI
-	VMULPS       Y4, Y5, Y1
-	VMULPS       Y9, Y5, Y5
-	VMULPS       Y4, Y6, Y2
-	VMULPS       Y9, Y6, Y6
-	VMULPS       Y4, Y7, Y3
-	VMULPS       Y9, Y7, Y7
-	VMULPS       Y4, Y8, Y4
-	VMULPS       Y9, Y8, Y8
-
-one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x02, R12
-	TESTQ R9, R9
-	JZ    entryDone
-
-entry:
-	VBROADCASTSS (R10), Y9
-	VBROADCASTSS 4(R10), Y10
-	ADDQ         R12, R10
-	VMOVUPS      (R11), Y11
-	VFMADD231PS  Y11, Y9, Y5
-	VFMADD231PS  Y11, Y10, Y1
-	VMOVUPS      32(R11), Y11
-	VFMADD231PS  Y11, Y9, Y6
-	VFMADD231PS  Y11, Y10, Y2
-	VMOVUPS      64(R11), Y11
-	VFMADD231PS  Y11, Y9, Y7
-	VFMADD231PS  Y11, Y10, Y3
-	VMASKMOVPS   96(R11), Y0, Y11
-	VFMADD231PS  Y11, Y9, Y8
-	VFMADD231PS  Y11, Y10, Y4
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	MOVQ         signs+48(FP), R9
-	VBROADCASTSD (R9), Y9
-	VPERMILPS    $0xb1, Y1, Y1
-	VFMADD231PS  Y1, Y9, Y5
-	VPERMILPS    $0xb1, Y2, Y1
-	VFMADD231PS  Y1, Y9, Y6
-	VPERMILPS    $0xb1, Y3, Y1
-	VFMADD231PS  Y1, Y9, Y7
-	VPERMILPS    $0xb1, Y4, Y1
-	VFMADD231PS  Y1, Y9, Y8
-	VMOVUPS      Y5, (R8)
-	VMOVUPS      Y6, 32(R8)
-	VMOVUPS      Y7, 64(R8)
-	VMASKMOVPS   Y8, Y0, 96(R8)
-	SUBQ         CX, R8
-	SUBQ         BX, DX
-	DECQ         DI
-	JGE          row
-	VZEROUPPER
-	RET
-
-// func solvePairs32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·solvePairs32_2_avx2(SB), NOSPLIT, $0-80
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x01, AX
-	SUBQ    $+8, AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*4), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x02, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    d+40(FP), SI
-	VXORPD  Y1, Y1, Y1
-	VXORPD  Y2, Y2, Y2
-	MOVQ    AX, DI
-	MOVQ    order+56(FP), R8
-
-row:
-	VXORPD     Y3, Y3, Y3
-	VXORPD     Y4, Y4, Y4
-	VMOVUPS    (DI), Y5
-	VMASKMOVPS 32(DI), Y0, Y6
-	MOVQ       order+56(FP), R9
-	SUBQ       R8, R9
-	JZ         pivot
-	DECQ       R9
-	MOVQ       DX, R10
-	MOVQ       AX, R11
-	MOVQ       across+32(FP), R12
-	SHLQ       $0x02, R12
-	TESTQ      R9, R9
-	JZ         entryDone
-
-entry:
-	VBROADCASTSS (R10), Y7
-	VBROADCASTSS 4(R10), Y8
-	ADDQ         R12, R10
-	VMOVUPS      (R11), Y9
-	VFNMADD231PS Y9, Y7, Y5
-	VFNMADD231PS Y9, Y8, Y3
-	VMASKMOVPS   32(R11), Y0, Y9
-	VFNMADD231PS Y9, Y7, Y6
-	VFNMADD231PS Y9, Y8, Y4
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	VBROADCASTSS (R10), Y7
-	VBROADCASTSS 4(R10), Y8
-	VFNMADD231PS Y1, Y7, Y5
-	VFNMADD231PS Y1, Y8, Y3
-	VFNMADD231PS Y2, Y7, Y6
-	VFNMADD231PS Y2, Y8, Y4
-	MOVQ         signs+48(FP), R9
-	VBROADCASTSD (R9), Y1
-	VPERMILPS    $0xb1, Y3, Y2
-	VFMADD231PS  Y2, Y1, Y5
-	VPERMILPS    $0xb1, Y4, Y2
-	VFMADD231PS  Y2, Y1, Y6
-
-pivot:
-	TESTQ        SI, SI
-	JZ           one
-	MOVQ         signs+48(FP), R9
-	VBROADCASTSD (R9), Y1
-	VBROADCASTSS (SI), Y2
-	VBROADCASTSS 4(SI), Y3
-	ADDQ         $+8, SI
-	VPERMILPS    $0xb1, Y5, Y4
-	VMULPS       Y1, Y4, Y4
-	VMULPS       Y2, Y5, Y5
-	VFMADD231PS  Y4, Y3, Y5
-	VPERMILPS    $0xb1, Y6, Y4
-	VMULPS       Y1, Y4, Y4
-	VMULPS       Y2, Y6, Y6
-	VFMADD231PS  Y4, Y3, Y6
-
-one:
-	VMOVUPS    Y5, (DI)
-	VMOVAPD    Y5, Y1
-	VMASKMOVPS Y6, Y0, 32(DI)
-	VMOVAPD    Y6, Y2
-	ADDQ       CX, DI
-	ADDQ       BX, DX
-	DECQ       R8
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func multiplyPairs32_2_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·multiplyPairs32_2_avx2(SB), NOSPLIT, $0-80
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x01, AX
-	SUBQ    $+8, AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*4), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x02, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    d+40(FP), SI
-	MOVQ    order+56(FP), DI
-	MOVQ    CX, R8
-	DECQ    DI
-	IMULQ   DI, R8
-	ADDQ    AX, R8
-	MOVQ    BX, R9
-	IMULQ   DI, R9
-	ADDQ    R9, DX
-	TESTQ   SI, SI
-	JZ      row
-	MOVQ    DI, R9
-	SHLQ    $0x03, R9
-	ADDQ    R9, SI
-
-row:
-	VXORPD       Y1, Y1, Y1
-	VXORPD       Y2, Y2, Y2
-	VMOVUPS      (R8), Y3
-	VMASKMOVPS   32(R8), Y0, Y4
-	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSS (SI), Y5
-	VBROADCASTSS 4(SI), Y2
-	ADDQ         $-8, SI
-	VMULPS       Y2, Y3, Y1
-	VMULPS       Y5, Y3, Y3
-	VMULPS       Y2, Y4, Y2
-	VMULPS       Y5, Y4, Y4
-
-one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x02, R12
-	TESTQ R9, R9
-	JZ    entryDone
-
-entry:
-	VBROADCASTSS (R10), Y5
-	VBROADCASTSS 4(R10), Y6
-	ADDQ         R12, R10
-	VMOVUPS      (R11), Y7
-	VFMADD231PS  Y7, Y5, Y3
-	VFMADD231PS  Y7, Y6, Y1
-	VMASKMOVPS   32(R11), Y0, Y7
-	VFMADD231PS  Y7, Y5, Y4
-	VFMADD231PS  Y7, Y6, Y2
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	MOVQ         signs+48(FP), R9
-	VBROADCASTSD (R9), Y5
-	VPERMILPS    $0xb1, Y1, Y1
-	VFMADD231PS  Y1, Y5, Y3
-	VPERMILPS    $0xb1, Y2, Y1
-	VFMADD231PS  Y1, Y5, Y4
-	VMOVUPS      Y3, (R8)
-	VMASKMOVPS   Y4, Y0, 32(R8)
-	SUBQ         CX, R8
-	SUBQ         BX, DX
-	DECQ         DI
-	JGE          row
-	VZEROUPPER
-	RET
-
-// func solvePairs32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·solvePairs32_1_avx2(SB), NOSPLIT, $0-80
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x01, AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*4), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x02, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    d+40(FP), SI
-	VXORPD  Y1, Y1, Y1
-	MOVQ    AX, DI
-	MOVQ    order+56(FP), R8
-
-row:
-	VXORPD     Y2, Y2, Y2
-	VMASKMOVPS (DI), Y0, Y3
-	MOVQ       order+56(FP), R9
-	SUBQ       R8, R9
-	JZ         pivot
-	DECQ       R9
-	MOVQ       DX, R10
-	MOVQ       AX, R11
-	MOVQ       across+32(FP), R12
-	SHLQ       $0x02, R12
-	TESTQ      R9, R9
-	JZ         entryDone
-
-entry:
-	VBROADCASTSS (R10), Y4
-	VBROADCASTSS 4(R10), Y5
-	ADDQ         R12, R10
-	VMASKMOVPS   (R11), Y0, Y6
-	VFNMADD231PS Y6, Y4, Y3
-	VFNMADD231PS Y6, Y5, Y2
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	VBROADCASTSS (R10), Y4
-	VBROADCASTSS 4(R10), Y5
-	VFNMADD231PS Y1, Y4, Y3
-	VFNMADD231PS Y1, Y5, Y2
-	MOVQ         signs+48(FP), R9
-	VBROADCASTSD (R9), Y1
-	VPERMILPS    $0xb1, Y2, Y2
-	VFMADD231PS  Y2, Y1, Y3
-
-pivot:
-	TESTQ        SI, SI
-	JZ           one
-	MOVQ         signs+48(FP), R9
-	VBROADCASTSD (R9), Y1
-	VBROADCASTSS (SI), Y2
-	VBROADCASTSS 4(SI), Y4
-	ADDQ         $+8, SI
-	VPERMILPS    $0xb1, Y3, Y5
-	VMULPS       Y1, Y5, Y5
-	VMULPS       Y2, Y3, Y3
-	VFMADD231PS  Y5, Y4, Y3
-
-one:
-	VMASKMOVPS Y3, Y0, (DI)
-	VMOVAPD    Y3, Y1
-	ADDQ       CX, DI
-	ADDQ       BX, DX
-	DECQ       R8
-	JNZ        row
-	VZEROUPPER
-	RET
-
-// func multiplyPairs32_1_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·multiplyPairs32_1_avx2(SB), NOSPLIT, $0-80
-	MOVQ    cols+64(FP), AX
-	SHLQ    $0x01, AX
-	NEGQ    AX
-	LEAQ    tailMask<>+32(SB), CX
-	VMOVUPD (CX)(AX*4), Y0
-	MOVQ    b+0(FP), AX
-	MOVQ    ldb+8(FP), CX
-	SHLQ    $0x02, CX
-	MOVQ    a+16(FP), DX
-	MOVQ    down+24(FP), BX
-	SHLQ    $0x02, BX
-	MOVQ    d+40(FP), SI
-	MOVQ    order+56(FP), DI
-	MOVQ    CX, R8
-	DECQ    DI
-	IMULQ   DI, R8
-	ADDQ    AX, R8
-	MOVQ    BX, R9
-	IMULQ   DI, R9
-	ADDQ    R9, DX
-	TESTQ   SI, SI
-	JZ      row
-	MOVQ    DI, R9
-	SHLQ    $0x03, R9
-	ADDQ    R9, SI
-
-row:
-	VXORPD       Y1, Y1, Y1
-	VMASKMOVPS   (R8), Y0, Y2
-	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSS (SI), Y3
-	VBROADCASTSS 4(SI), Y1
-	ADDQ         $-8, SI
-	VMULPS       Y1, Y2, Y1
-	VMULPS       Y3, Y2, Y2
-
-one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x02, R12
-	TESTQ R9, R9
-	JZ    entryDone
-
-entry:
-	VBROADCASTSS (R10), Y3
-	VBROADCASTSS 4(R10), Y4
-	ADDQ         R12, R10
-	VMASKMOVPS   (R11), Y0, Y5
-	VFMADD231PS  Y5, Y3, Y2
-	VFMADD231PS  Y5, Y4, Y1
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	MOVQ         signs+48(FP), R9
-	VBROADCASTSD (R9), Y3
-	VPERMILPS    $0xb1, Y1, Y1
-	VFMADD231PS  Y1, Y3, Y2
-	VMASKMOVPS   Y2, Y0, (R8)
-	SUBQ         CX, R8
-	SUBQ         BX, DX
-	DECQ         DI
-	JGE          row
-	VZEROUPPER
-	RET
-
-// func solveWholePairs32_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·solveWholePairs32_avx2(SB), NOSPLIT, $0-80
-	MOVQ   b+0(FP), AX
-	MOVQ   ldb+8(FP), CX
-	SHLQ   $0x02, CX
-	MOVQ   a+16(FP), DX
-	MOVQ   down+24(FP), BX
-	SHLQ   $0x02, BX
-	MOVQ   d+40(FP), SI
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	MOVQ   AX, DI
-	MOVQ   order+56(FP), R8
-
-row:
-	VXORPD  Y4, Y4, Y4
-	VXORPD  Y5, Y5, Y5
-	VXORPD  Y6, Y6, Y6
-	VXORPD  Y7, Y7, Y7
-	VMOVUPS (DI), Y8
-	VMOVUPS 32(DI), Y9
-	VMOVUPS 64(DI), Y10
-	VMOVUPS 96(DI), Y11
-	MOVQ    order+56(FP), R9
-	SUBQ    R8, R9
-	JZ      pivot
-	DECQ    R9
-	MOVQ    DX, R10
-	MOVQ    AX, R11
-	MOVQ    across+32(FP), R12
-	SHLQ    $0x02, R12
-	TESTQ   R9, R9
-	JZ      entryDone
-
-entry:
-	VBROADCASTSS (R10), Y12
-	VBROADCASTSS 4(R10), Y13
-	ADDQ         R12, R10
-	VMOVUPS      (R11), Y14
-	VFNMADD231PS Y14, Y12, Y8
-	VFNMADD231PS Y14, Y13, Y4
-	VMOVUPS      32(R11), Y14
-	VFNMADD231PS Y14, Y12, Y9
-	VFNMADD231PS Y14, Y13, Y5
-	VMOVUPS      64(R11), Y14
-	VFNMADD231PS Y14, Y12, Y10
-	VFNMADD231PS Y14, Y13, Y6
-	VMOVUPS      96(R11), Y14
-	VFNMADD231PS Y14, Y12, Y11
-	VFNMADD231PS Y14, Y13, Y7
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	VBROADCASTSS (R10), Y12
-	VBROADCASTSS 4(R10), Y13
-	VFNMADD231PS Y0, Y12, Y8
-	VFNMADD231PS Y0, Y13, Y4
-	VFNMADD231PS Y1, Y12, Y9
-	VFNMADD231PS Y1, Y13, Y5
-	VFNMADD231PS Y2, Y12, Y10
-	VFNMADD231PS Y2, Y13, Y6
-	VFNMADD231PS Y3, Y12, Y11
-	VFNMADD231PS Y3, Y13, Y7
-	MOVQ         signs+48(FP), R9
-	VBROADCASTSD (R9), Y0
-	VPERMILPS    $0xb1, Y4, Y1
-	VFMADD231PS  Y1, Y0, Y8
-	VPERMILPS    $0xb1, Y5, Y1
-	VFMADD231PS  Y1, Y0, Y9
-	VPERMILPS    $0xb1, Y6, Y1
-	VFMADD231PS  Y1, Y0, Y10
-	VPERMILPS    $0xb1, Y7, Y1
-	VFMADD231PS  Y1, Y0, Y11
-
-pivot:
-	TESTQ        SI, SI
-	JZ           one
-	MOVQ         signs+48(FP), R9
-	VBROADCASTSD (R9), Y0
-	VBROADCASTSS (SI), Y1
-	VBROADCASTSS 4(SI), Y2
-	ADDQ         $+8, SI
-	VPERMILPS    $0xb1, Y8, Y3
-	VMULPS       Y0, Y3, Y3
-	VMULPS       Y1, Y8, Y8
-	VFMADD231PS  Y3, Y2, Y8
-	VPERMILPS    $0xb1, Y9, Y3
-	VMULPS       Y0, Y3, Y3
-	VMULPS       Y1, Y9, Y9
-	VFMADD231PS  Y3, Y2, Y9
-	VPERMILPS    $0xb1, Y10, Y3
-	VMULPS       Y0, Y3, Y3
-	VMULPS       Y1, Y10, Y10
-	VFMADD231PS  Y3, Y2, Y10
-	VPERMILPS    $0xb1, Y11, Y3
-	VMULPS       Y0, Y3, Y3
-	VMULPS       Y1, Y11, Y11
-	VFMADD231PS  Y3, Y2, Y11
-
-one:
-	VMOVUPS Y8, (DI)
-	VMOVAPD Y8, Y0
-	VMOVUPS Y9, 32(DI)
-	VMOVAPD Y9, Y1
-	VMOVUPS Y10, 64(DI)
-	VMOVAPD Y10, Y2
-	VMOVUPS Y11, 96(DI)
-	VMOVAPD Y11, Y3
-	ADDQ    CX, DI
-	ADDQ    BX, DX
-	DECQ    R8
-	JNZ     row
-	VZEROUPPER
-	RET
-
-// func multiplyWholePairs32_avx2(b *float32, ldb int, a *float32, down int, across int, d *float32, signs *float32, order int, cols int, index int)
-// Requires: AVX, FMA3
-TEXT ·multiplyWholePairs32_avx2(SB), NOSPLIT, $0-80
-	MOVQ  b+0(FP), AX
-	MOVQ  ldb+8(FP), CX
-	SHLQ  $0x02, CX
-	MOVQ  a+16(FP), DX
-	MOVQ  down+24(FP), BX
-	SHLQ  $0x02, BX
-	MOVQ  d+40(FP), SI
-	MOVQ  order+56(FP), DI
-	MOVQ  CX, R8
-	DECQ  DI
-	IMULQ DI, R8
-	ADDQ  AX, R8
-	MOVQ  BX, R9
-	IMULQ DI, R9
-	ADDQ  R9, DX
-	TESTQ SI, SI
-	JZ    row
-	MOVQ  DI, R9
-	SHLQ  $0x03, R9
-	ADDQ  R9, SI
-
-row:
-	VXORPD       Y0, Y0, Y0
-	VXORPD       Y1, Y1, Y1
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	VMOVUPS      (R8), Y4
-	VMOVUPS      32(R8), Y5
-	VMOVUPS      64(R8), Y6
-	VMOVUPS      96(R8), Y7
-	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSS (SI), Y8
-	VBROADCASTSS 4(SI), Y3
-	ADDQ         $-8, SI
-	VMULPS       Y3, Y4, Y0
-	VMULPS       Y8, Y4, Y4
-	VMULPS       Y3, Y5, Y1
-	VMULPS       Y8, Y5, Y5
-	VMULPS       Y3, Y6, Y2
-	VMULPS       Y8, Y6, Y6
-	VMULPS       Y3, Y7, Y3
-	VMULPS       Y8, Y7, Y7
-
-one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x02, R12
-	TESTQ R9, R9
-	JZ    entryDone
-
-entry:
-	VBROADCASTSS (R10), Y8
-	VBROADCASTSS 4(R10), Y9
-	ADDQ         R12, R10
-	VMOVUPS      (R11), Y10
-	VFMADD231PS  Y10, Y8, Y4
-	VFMADD231PS  Y10, Y9, Y0
-	VMOVUPS      32(R11), Y10
-	VFMADD231PS  Y10, Y8, Y5
-	VFMADD231PS  Y10, Y9, Y1
-	VMOVUPS      64(R11), Y10
-	VFMADD231PS  Y10, Y8, Y6
-	VFMADD231PS  Y10, Y9, Y2
-	VMOVUPS      96(R11), Y10
-	VFMADD231PS  Y10, Y8, Y7
-	VFMADD231PS  Y10, Y9, Y3
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	MOVQ         signs+48(FP), R9
-	VBROADCASTSD (R9), Y8
-	VPERMILPS    $0xb1, Y0, Y0
-	VFMADD231PS  Y0, Y8, Y4
-	VPERMILPS    $0xb1, Y1, Y0
-	VFMADD231PS  Y0, Y8, Y5
-	VPERMILPS    $0xb1, Y2, Y0
-	VFMADD231PS  Y0, Y8, Y6
-	VPERMILPS    $0xb1, Y3, Y0
-	VFMADD231PS  Y0, Y8, Y7
-	VMOVUPS      Y4, (R8)
-	VMOVUPS      Y5, 32(R8)
-	VMOVUPS      Y6, 64(R8)
-	VMOVUPS      Y7, 96(R8)
-	SUBQ         CX, R8
-	SUBQ         BX, DX
-	DECQ         DI
-	JGE          row
 	VZEROUPPER
 	RET
 

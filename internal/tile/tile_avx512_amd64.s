@@ -17803,14 +17803,18 @@ TEXT ·solveRows_4_avx512(SB), NOSPLIT, $0-72
 	MOVQ         down+24(FP), BX
 	SHLQ         $0x03, BX
 	MOVQ         d+40(FP), SI
-	MOVQ         AX, DI
-	MOVQ         order+48(FP), R8
-	TESTQ        $0x00000001, R8
+	MOVQ         cols+56(FP), DI
+	SHLQ         $0x03, DI
+	SUBQ         $+64, DI
+	LEAQ         (DI)(CX*1), R8
+	MOVQ         AX, R9
+	MOVQ         order+48(FP), R10
+	TESTQ        $0x00000001, R10
 	JZ           rows
-	VMOVUPD      (DI), Z0
-	VMOVUPD      64(DI), Z1
-	VMOVUPD      128(DI), Z2
-	VMOVUPD      192(DI), Z3
+	VMOVUPD      (R9), Z0
+	VMOVUPD      64(R9), Z1
+	VMOVUPD      128(R9), Z2
+	VMOVUPD      (R9)(DI*1), Z3
 	TESTQ        SI, SI
 	JZ           firstScaled
 	VBROADCASTSD (SI), Z4
@@ -17820,67 +17824,67 @@ TEXT ·solveRows_4_avx512(SB), NOSPLIT, $0-72
 	VMULPD       Z4, Z3, Z3
 
 firstScaled:
-	VMOVUPD Z0, (DI)
-	VMOVUPD Z1, 64(DI)
-	VMOVUPD Z2, 128(DI)
-	VMOVUPD Z3, 192(DI)
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, 64(R9)
+	VMOVUPD Z2, 128(R9)
+	VMOVUPD Z3, (R9)(DI*1)
 	VMOVAPD Z0, Z0
 	VMOVAPD Z1, Z1
 	VMOVAPD Z2, Z2
 	VMOVAPD Z3, Z3
-	ADDQ    CX, DI
+	ADDQ    CX, R9
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      firstDone
 	ADDQ    $+8, SI
 
 firstDone:
-	DECQ R8
+	DECQ R10
 	JZ   done
 
 rows:
-	VMOVUPD (DI), Z4
-	VMOVUPD 64(DI), Z5
-	VMOVUPD 128(DI), Z6
-	VMOVUPD 192(DI), Z7
-	VMOVUPD (DI)(CX*1), Z8
-	VMOVUPD 64(DI)(CX*1), Z9
-	VMOVUPD 128(DI)(CX*1), Z10
-	VMOVUPD 192(DI)(CX*1), Z11
-	MOVQ    order+48(FP), R9
-	MOVQ    DX, R10
-	SUBQ    R8, R9
+	VMOVUPD (R9), Z4
+	VMOVUPD 64(R9), Z5
+	VMOVUPD 128(R9), Z6
+	VMOVUPD (R9)(DI*1), Z7
+	VMOVUPD (R9)(CX*1), Z8
+	VMOVUPD 64(R9)(CX*1), Z9
+	VMOVUPD 128(R9)(CX*1), Z10
+	VMOVUPD (R9)(R8*1), Z11
+	MOVQ    order+48(FP), R11
+	MOVQ    DX, R12
+	SUBQ    R10, R11
 	JZ      pivots
-	DECQ    R9
-	MOVQ    AX, R11
-	MOVQ    across+32(FP), R12
-	SHLQ    $0x03, R12
-	TESTQ   R9, R9
+	DECQ    R11
+	MOVQ    AX, R13
+	MOVQ    across+32(FP), R14
+	SHLQ    $0x03, R14
+	TESTQ   R11, R11
 	JZ      entryDone
 
 entry:
-	VBROADCASTSD (R10), Z12
-	VBROADCASTSD (R10)(BX*1), Z13
-	VMOVUPD      (R11), Z14
+	VBROADCASTSD (R12), Z12
+	VBROADCASTSD (R12)(BX*1), Z13
+	VMOVUPD      (R13), Z14
 	VFNMADD231PD Z14, Z12, Z4
 	VFNMADD231PD Z14, Z13, Z8
-	VMOVUPD      64(R11), Z14
+	VMOVUPD      64(R13), Z14
 	VFNMADD231PD Z14, Z12, Z5
 	VFNMADD231PD Z14, Z13, Z9
-	VMOVUPD      128(R11), Z14
+	VMOVUPD      128(R13), Z14
 	VFNMADD231PD Z14, Z12, Z6
 	VFNMADD231PD Z14, Z13, Z10
-	VMOVUPD      192(R11), Z14
+	VMOVUPD      (R13)(DI*1), Z14
 	VFNMADD231PD Z14, Z12, Z7
 	VFNMADD231PD Z14, Z13, Z11
-	ADDQ         R12, R10
-	ADDQ         CX, R11
-	DECQ         R9
+	ADDQ         R14, R12
+	ADDQ         CX, R13
+	DECQ         R11
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSD (R10), Z12
-	VBROADCASTSD (R10)(BX*1), Z13
+	VBROADCASTSD (R12), Z12
+	VBROADCASTSD (R12)(BX*1), Z13
 	VFNMADD231PD Z0, Z12, Z4
 	VFNMADD231PD Z0, Z13, Z8
 	VFNMADD231PD Z1, Z12, Z5
@@ -17889,9 +17893,9 @@ entryDone:
 	VFNMADD231PD Z2, Z13, Z10
 	VFNMADD231PD Z3, Z12, Z7
 	VFNMADD231PD Z3, Z13, Z11
-	MOVQ         across+32(FP), R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, R10
+	MOVQ         across+32(FP), R11
+	SHLQ         $0x03, R11
+	ADDQ         R11, R12
 
 pivots:
 	TESTQ        SI, SI
@@ -17903,11 +17907,11 @@ pivots:
 	VMULPD       Z0, Z7, Z7
 
 upper:
-	VMOVUPD      Z4, (DI)
-	VMOVUPD      Z5, 64(DI)
-	VMOVUPD      Z6, 128(DI)
-	VMOVUPD      Z7, 192(DI)
-	VBROADCASTSD (R10)(BX*1), Z0
+	VMOVUPD      Z4, (R9)
+	VMOVUPD      Z5, 64(R9)
+	VMOVUPD      Z6, 128(R9)
+	VMOVUPD      Z7, (R9)(DI*1)
+	VBROADCASTSD (R12)(BX*1), Z0
 	VFNMADD231PD Z4, Z0, Z8
 	VFNMADD231PD Z5, Z0, Z9
 	VFNMADD231PD Z6, Z0, Z10
@@ -17921,24 +17925,24 @@ upper:
 	VMULPD       Z0, Z11, Z11
 
 lower:
-	VMOVUPD Z8, (DI)(CX*1)
-	VMOVUPD Z9, 64(DI)(CX*1)
-	VMOVUPD Z10, 128(DI)(CX*1)
-	VMOVUPD Z11, 192(DI)(CX*1)
+	VMOVUPD Z8, (R9)(CX*1)
+	VMOVUPD Z9, 64(R9)(CX*1)
+	VMOVUPD Z10, 128(R9)(CX*1)
+	VMOVUPD Z11, (R9)(R8*1)
 	VMOVAPD Z8, Z0
 	VMOVAPD Z9, Z1
 	VMOVAPD Z10, Z2
 	VMOVAPD Z11, Z3
-	ADDQ    CX, DI
+	ADDQ    CX, R9
 	ADDQ    BX, DX
-	ADDQ    CX, DI
+	ADDQ    CX, R9
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      next
 	ADDQ    $+16, SI
 
 next:
-	SUBQ $+2, R8
+	SUBQ $+2, R10
 	JNZ  rows
 
 done:
@@ -17955,31 +17959,35 @@ TEXT ·multiplyRows_4_avx512(SB), NOSPLIT, $0-72
 	MOVQ  down+24(FP), BX
 	SHLQ  $0x03, BX
 	MOVQ  d+40(FP), SI
-	MOVQ  order+48(FP), DI
-	SUBQ  $+2, DI
-	MOVQ  CX, R8
-	MOVQ  BX, R9
-	IMULQ DI, R8
-	ADDQ  AX, R8
-	IMULQ DI, R9
-	ADDQ  R9, DX
+	MOVQ  cols+56(FP), DI
+	SHLQ  $0x03, DI
+	SUBQ  $+64, DI
+	LEAQ  (DI)(CX*1), R8
+	MOVQ  order+48(FP), R9
+	SUBQ  $+2, R9
+	MOVQ  CX, R10
+	MOVQ  BX, R11
+	IMULQ R9, R10
+	ADDQ  AX, R10
+	IMULQ R9, R11
+	ADDQ  R11, DX
 	TESTQ SI, SI
 	JZ    begin
-	LEAQ  (SI)(DI*8), SI
+	LEAQ  (SI)(R9*8), SI
 
 begin:
-	TESTQ DI, DI
+	TESTQ R9, R9
 	JL    first
 
 rows:
-	VMOVUPD      (R8), Z0
-	VMOVUPD      64(R8), Z1
-	VMOVUPD      128(R8), Z2
-	VMOVUPD      192(R8), Z3
-	VMOVUPD      (R8)(CX*1), Z4
-	VMOVUPD      64(R8)(CX*1), Z5
-	VMOVUPD      128(R8)(CX*1), Z6
-	VMOVUPD      192(R8)(CX*1), Z7
+	VMOVUPD      (R10), Z0
+	VMOVUPD      64(R10), Z1
+	VMOVUPD      128(R10), Z2
+	VMOVUPD      (R10)(DI*1), Z3
+	VMOVUPD      (R10)(CX*1), Z4
+	VMOVUPD      64(R10)(CX*1), Z5
+	VMOVUPD      128(R10)(CX*1), Z6
+	VMOVUPD      (R10)(R8*1), Z7
 	TESTQ        SI, SI
 	JZ           upper
 	VBROADCASTSD (SI), Z8
@@ -17998,71 +18006,71 @@ upper:
 	VMULPD       Z8, Z7, Z7
 
 lower:
-	MOVQ  DX, R9
-	MOVQ  DI, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x03, R12
-	TESTQ R10, R10
+	MOVQ  DX, R11
+	MOVQ  R9, R12
+	MOVQ  AX, R13
+	MOVQ  across+32(FP), R14
+	SHLQ  $0x03, R14
+	TESTQ R12, R12
 	JZ    entryDone
 
 entry:
-	VBROADCASTSD (R9), Z8
-	VBROADCASTSD (R9)(BX*1), Z9
-	VMOVUPD      (R11), Z10
+	VBROADCASTSD (R11), Z8
+	VBROADCASTSD (R11)(BX*1), Z9
+	VMOVUPD      (R13), Z10
 	VFMADD231PD  Z10, Z8, Z0
 	VFMADD231PD  Z10, Z9, Z4
-	VMOVUPD      64(R11), Z10
+	VMOVUPD      64(R13), Z10
 	VFMADD231PD  Z10, Z8, Z1
 	VFMADD231PD  Z10, Z9, Z5
-	VMOVUPD      128(R11), Z10
+	VMOVUPD      128(R13), Z10
 	VFMADD231PD  Z10, Z8, Z2
 	VFMADD231PD  Z10, Z9, Z6
-	VMOVUPD      192(R11), Z10
+	VMOVUPD      (R13)(DI*1), Z10
 	VFMADD231PD  Z10, Z8, Z3
 	VFMADD231PD  Z10, Z9, Z7
-	ADDQ         R12, R9
-	ADDQ         CX, R11
-	DECQ         R10
+	ADDQ         R14, R11
+	ADDQ         CX, R13
+	DECQ         R12
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSD (R9)(BX*1), Z8
-	VMOVUPD      (R8), Z9
+	VBROADCASTSD (R11)(BX*1), Z8
+	VMOVUPD      (R10), Z9
 	VFMADD231PD  Z9, Z8, Z4
-	VMOVUPD      64(R8), Z9
+	VMOVUPD      64(R10), Z9
 	VFMADD231PD  Z9, Z8, Z5
-	VMOVUPD      128(R8), Z9
+	VMOVUPD      128(R10), Z9
 	VFMADD231PD  Z9, Z8, Z6
-	VMOVUPD      192(R8), Z9
+	VMOVUPD      (R10)(DI*1), Z9
 	VFMADD231PD  Z9, Z8, Z7
-	VMOVUPD      Z0, (R8)
-	VMOVUPD      Z1, 64(R8)
-	VMOVUPD      Z2, 128(R8)
-	VMOVUPD      Z3, 192(R8)
-	VMOVUPD      Z4, (R8)(CX*1)
-	VMOVUPD      Z5, 64(R8)(CX*1)
-	VMOVUPD      Z6, 128(R8)(CX*1)
-	VMOVUPD      Z7, 192(R8)(CX*1)
-	SUBQ         CX, R8
+	VMOVUPD      Z0, (R10)
+	VMOVUPD      Z1, 64(R10)
+	VMOVUPD      Z2, 128(R10)
+	VMOVUPD      Z3, (R10)(DI*1)
+	VMOVUPD      Z4, (R10)(CX*1)
+	VMOVUPD      Z5, 64(R10)(CX*1)
+	VMOVUPD      Z6, 128(R10)(CX*1)
+	VMOVUPD      Z7, (R10)(R8*1)
+	SUBQ         CX, R10
 	SUBQ         BX, DX
-	SUBQ         CX, R8
+	SUBQ         CX, R10
 	SUBQ         BX, DX
 	TESTQ        SI, SI
 	JZ           next
 	ADDQ         $-16, SI
 
 next:
-	SUBQ $+2, DI
+	SUBQ $+2, R9
 	JGE  rows
 
 first:
-	TESTQ        $0x00000001, DI
+	TESTQ        $0x00000001, R9
 	JZ           done
-	VMOVUPD      (R8)(CX*1), Z0
-	VMOVUPD      64(R8)(CX*1), Z1
-	VMOVUPD      128(R8)(CX*1), Z2
-	VMOVUPD      192(R8)(CX*1), Z3
+	VMOVUPD      (R10)(CX*1), Z0
+	VMOVUPD      64(R10)(CX*1), Z1
+	VMOVUPD      128(R10)(CX*1), Z2
+	VMOVUPD      (R10)(R8*1), Z3
 	TESTQ        SI, SI
 	JZ           alone
 	VBROADCASTSD 8(SI), Z4
@@ -18072,10 +18080,275 @@ first:
 	VMULPD       Z4, Z3, Z3
 
 alone:
-	VMOVUPD Z0, (R8)(CX*1)
-	VMOVUPD Z1, 64(R8)(CX*1)
-	VMOVUPD Z2, 128(R8)(CX*1)
-	VMOVUPD Z3, 192(R8)(CX*1)
+	VMOVUPD Z0, (R10)(CX*1)
+	VMOVUPD Z1, 64(R10)(CX*1)
+	VMOVUPD Z2, 128(R10)(CX*1)
+	VMOVUPD Z3, (R10)(R8*1)
+
+done:
+	VZEROUPPER
+	RET
+
+// func solveRows_3_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+// Requires: AVX, AVX512F
+TEXT ·solveRows_3_avx512(SB), NOSPLIT, $0-72
+	MOVQ         b+0(FP), AX
+	MOVQ         ldb+8(FP), CX
+	SHLQ         $0x03, CX
+	MOVQ         a+16(FP), DX
+	MOVQ         down+24(FP), BX
+	SHLQ         $0x03, BX
+	MOVQ         d+40(FP), SI
+	MOVQ         cols+56(FP), DI
+	SHLQ         $0x03, DI
+	SUBQ         $+64, DI
+	LEAQ         (DI)(CX*1), R8
+	MOVQ         AX, R9
+	MOVQ         order+48(FP), R10
+	TESTQ        $0x00000001, R10
+	JZ           rows
+	VMOVUPD      (R9), Z0
+	VMOVUPD      64(R9), Z1
+	VMOVUPD      (R9)(DI*1), Z2
+	TESTQ        SI, SI
+	JZ           firstScaled
+	VBROADCASTSD (SI), Z3
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z3, Z1, Z1
+	VMULPD       Z3, Z2, Z2
+
+firstScaled:
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, 64(R9)
+	VMOVUPD Z2, (R9)(DI*1)
+	VMOVAPD Z0, Z0
+	VMOVAPD Z1, Z1
+	VMOVAPD Z2, Z2
+	ADDQ    CX, R9
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      firstDone
+	ADDQ    $+8, SI
+
+firstDone:
+	DECQ R10
+	JZ   done
+
+rows:
+	VMOVUPD (R9), Z3
+	VMOVUPD 64(R9), Z4
+	VMOVUPD (R9)(DI*1), Z5
+	VMOVUPD (R9)(CX*1), Z6
+	VMOVUPD 64(R9)(CX*1), Z7
+	VMOVUPD (R9)(R8*1), Z8
+	MOVQ    order+48(FP), R11
+	MOVQ    DX, R12
+	SUBQ    R10, R11
+	JZ      pivots
+	DECQ    R11
+	MOVQ    AX, R13
+	MOVQ    across+32(FP), R14
+	SHLQ    $0x03, R14
+	TESTQ   R11, R11
+	JZ      entryDone
+
+entry:
+	VBROADCASTSD (R12), Z9
+	VBROADCASTSD (R12)(BX*1), Z10
+	VMOVUPD      (R13), Z11
+	VFNMADD231PD Z11, Z9, Z3
+	VFNMADD231PD Z11, Z10, Z6
+	VMOVUPD      64(R13), Z11
+	VFNMADD231PD Z11, Z9, Z4
+	VFNMADD231PD Z11, Z10, Z7
+	VMOVUPD      (R13)(DI*1), Z11
+	VFNMADD231PD Z11, Z9, Z5
+	VFNMADD231PD Z11, Z10, Z8
+	ADDQ         R14, R12
+	ADDQ         CX, R13
+	DECQ         R11
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD (R12), Z9
+	VBROADCASTSD (R12)(BX*1), Z10
+	VFNMADD231PD Z0, Z9, Z3
+	VFNMADD231PD Z0, Z10, Z6
+	VFNMADD231PD Z1, Z9, Z4
+	VFNMADD231PD Z1, Z10, Z7
+	VFNMADD231PD Z2, Z9, Z5
+	VFNMADD231PD Z2, Z10, Z8
+	MOVQ         across+32(FP), R11
+	SHLQ         $0x03, R11
+	ADDQ         R11, R12
+
+pivots:
+	TESTQ        SI, SI
+	JZ           upper
+	VBROADCASTSD (SI), Z0
+	VMULPD       Z0, Z3, Z3
+	VMULPD       Z0, Z4, Z4
+	VMULPD       Z0, Z5, Z5
+
+upper:
+	VMOVUPD      Z3, (R9)
+	VMOVUPD      Z4, 64(R9)
+	VMOVUPD      Z5, (R9)(DI*1)
+	VBROADCASTSD (R12)(BX*1), Z0
+	VFNMADD231PD Z3, Z0, Z6
+	VFNMADD231PD Z4, Z0, Z7
+	VFNMADD231PD Z5, Z0, Z8
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Z0
+	VMULPD       Z0, Z6, Z6
+	VMULPD       Z0, Z7, Z7
+	VMULPD       Z0, Z8, Z8
+
+lower:
+	VMOVUPD Z6, (R9)(CX*1)
+	VMOVUPD Z7, 64(R9)(CX*1)
+	VMOVUPD Z8, (R9)(R8*1)
+	VMOVAPD Z6, Z0
+	VMOVAPD Z7, Z1
+	VMOVAPD Z8, Z2
+	ADDQ    CX, R9
+	ADDQ    BX, DX
+	ADDQ    CX, R9
+	ADDQ    BX, DX
+	TESTQ   SI, SI
+	JZ      next
+	ADDQ    $+16, SI
+
+next:
+	SUBQ $+2, R10
+	JNZ  rows
+
+done:
+	VZEROUPPER
+	RET
+
+// func multiplyRows_3_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+// Requires: AVX, AVX512F
+TEXT ·multiplyRows_3_avx512(SB), NOSPLIT, $0-72
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x03, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  cols+56(FP), DI
+	SHLQ  $0x03, DI
+	SUBQ  $+64, DI
+	LEAQ  (DI)(CX*1), R8
+	MOVQ  order+48(FP), R9
+	SUBQ  $+2, R9
+	MOVQ  CX, R10
+	MOVQ  BX, R11
+	IMULQ R9, R10
+	ADDQ  AX, R10
+	IMULQ R9, R11
+	ADDQ  R11, DX
+	TESTQ SI, SI
+	JZ    begin
+	LEAQ  (SI)(R9*8), SI
+
+begin:
+	TESTQ R9, R9
+	JL    first
+
+rows:
+	VMOVUPD      (R10), Z0
+	VMOVUPD      64(R10), Z1
+	VMOVUPD      (R10)(DI*1), Z2
+	VMOVUPD      (R10)(CX*1), Z3
+	VMOVUPD      64(R10)(CX*1), Z4
+	VMOVUPD      (R10)(R8*1), Z5
+	TESTQ        SI, SI
+	JZ           upper
+	VBROADCASTSD (SI), Z6
+	VMULPD       Z6, Z0, Z0
+	VMULPD       Z6, Z1, Z1
+	VMULPD       Z6, Z2, Z2
+
+upper:
+	TESTQ        SI, SI
+	JZ           lower
+	VBROADCASTSD 8(SI), Z6
+	VMULPD       Z6, Z3, Z3
+	VMULPD       Z6, Z4, Z4
+	VMULPD       Z6, Z5, Z5
+
+lower:
+	MOVQ  DX, R11
+	MOVQ  R9, R12
+	MOVQ  AX, R13
+	MOVQ  across+32(FP), R14
+	SHLQ  $0x03, R14
+	TESTQ R12, R12
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R11), Z6
+	VBROADCASTSD (R11)(BX*1), Z7
+	VMOVUPD      (R13), Z8
+	VFMADD231PD  Z8, Z6, Z0
+	VFMADD231PD  Z8, Z7, Z3
+	VMOVUPD      64(R13), Z8
+	VFMADD231PD  Z8, Z6, Z1
+	VFMADD231PD  Z8, Z7, Z4
+	VMOVUPD      (R13)(DI*1), Z8
+	VFMADD231PD  Z8, Z6, Z2
+	VFMADD231PD  Z8, Z7, Z5
+	ADDQ         R14, R11
+	ADDQ         CX, R13
+	DECQ         R12
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD (R11)(BX*1), Z6
+	VMOVUPD      (R10), Z7
+	VFMADD231PD  Z7, Z6, Z3
+	VMOVUPD      64(R10), Z7
+	VFMADD231PD  Z7, Z6, Z4
+	VMOVUPD      (R10)(DI*1), Z7
+	VFMADD231PD  Z7, Z6, Z5
+	VMOVUPD      Z0, (R10)
+	VMOVUPD      Z1, 64(R10)
+	VMOVUPD      Z2, (R10)(DI*1)
+	VMOVUPD      Z3, (R10)(CX*1)
+	VMOVUPD      Z4, 64(R10)(CX*1)
+	VMOVUPD      Z5, (R10)(R8*1)
+	SUBQ         CX, R10
+	SUBQ         BX, DX
+	SUBQ         CX, R10
+	SUBQ         BX, DX
+	TESTQ        SI, SI
+	JZ           next
+	ADDQ         $-16, SI
+
+next:
+	SUBQ $+2, R9
+	JGE  rows
+
+first:
+	TESTQ        $0x00000001, R9
+	JZ           done
+	VMOVUPD      (R10)(CX*1), Z0
+	VMOVUPD      64(R10)(CX*1), Z1
+	VMOVUPD      (R10)(R8*1), Z2
+	TESTQ        SI, SI
+	JZ           alone
+	VBROADCASTSD 8(SI), Z3
+	VMULPD       Z3, Z0, Z0
+	VMULPD       Z3, Z1, Z1
+	VMULPD       Z3, Z2, Z2
+
+alone:
+	VMOVUPD Z0, (R10)(CX*1)
+	VMOVUPD Z1, 64(R10)(CX*1)
+	VMOVUPD Z2, (R10)(R8*1)
 
 done:
 	VZEROUPPER
@@ -18091,12 +18364,16 @@ TEXT ·solveRows_2_avx512(SB), NOSPLIT, $0-72
 	MOVQ         down+24(FP), BX
 	SHLQ         $0x03, BX
 	MOVQ         d+40(FP), SI
-	MOVQ         AX, DI
-	MOVQ         order+48(FP), R8
-	TESTQ        $0x00000001, R8
+	MOVQ         cols+56(FP), DI
+	SHLQ         $0x03, DI
+	SUBQ         $+64, DI
+	LEAQ         (DI)(CX*1), R8
+	MOVQ         AX, R9
+	MOVQ         order+48(FP), R10
+	TESTQ        $0x00000001, R10
 	JZ           rows
-	VMOVUPD      (DI), Z0
-	VMOVUPD      64(DI), Z1
+	VMOVUPD      (R9), Z0
+	VMOVUPD      (R9)(DI*1), Z1
 	TESTQ        SI, SI
 	JZ           firstScaled
 	VBROADCASTSD (SI), Z2
@@ -18104,60 +18381,60 @@ TEXT ·solveRows_2_avx512(SB), NOSPLIT, $0-72
 	VMULPD       Z2, Z1, Z1
 
 firstScaled:
-	VMOVUPD Z0, (DI)
-	VMOVUPD Z1, 64(DI)
+	VMOVUPD Z0, (R9)
+	VMOVUPD Z1, (R9)(DI*1)
 	VMOVAPD Z0, Z0
 	VMOVAPD Z1, Z1
-	ADDQ    CX, DI
+	ADDQ    CX, R9
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      firstDone
 	ADDQ    $+8, SI
 
 firstDone:
-	DECQ R8
+	DECQ R10
 	JZ   done
 
 rows:
-	VMOVUPD (DI), Z2
-	VMOVUPD 64(DI), Z3
-	VMOVUPD (DI)(CX*1), Z4
-	VMOVUPD 64(DI)(CX*1), Z5
-	MOVQ    order+48(FP), R9
-	MOVQ    DX, R10
-	SUBQ    R8, R9
+	VMOVUPD (R9), Z2
+	VMOVUPD (R9)(DI*1), Z3
+	VMOVUPD (R9)(CX*1), Z4
+	VMOVUPD (R9)(R8*1), Z5
+	MOVQ    order+48(FP), R11
+	MOVQ    DX, R12
+	SUBQ    R10, R11
 	JZ      pivots
-	DECQ    R9
-	MOVQ    AX, R11
-	MOVQ    across+32(FP), R12
-	SHLQ    $0x03, R12
-	TESTQ   R9, R9
+	DECQ    R11
+	MOVQ    AX, R13
+	MOVQ    across+32(FP), R14
+	SHLQ    $0x03, R14
+	TESTQ   R11, R11
 	JZ      entryDone
 
 entry:
-	VBROADCASTSD (R10), Z6
-	VBROADCASTSD (R10)(BX*1), Z7
-	VMOVUPD      (R11), Z8
+	VBROADCASTSD (R12), Z6
+	VBROADCASTSD (R12)(BX*1), Z7
+	VMOVUPD      (R13), Z8
 	VFNMADD231PD Z8, Z6, Z2
 	VFNMADD231PD Z8, Z7, Z4
-	VMOVUPD      64(R11), Z8
+	VMOVUPD      (R13)(DI*1), Z8
 	VFNMADD231PD Z8, Z6, Z3
 	VFNMADD231PD Z8, Z7, Z5
-	ADDQ         R12, R10
-	ADDQ         CX, R11
-	DECQ         R9
+	ADDQ         R14, R12
+	ADDQ         CX, R13
+	DECQ         R11
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSD (R10), Z6
-	VBROADCASTSD (R10)(BX*1), Z7
+	VBROADCASTSD (R12), Z6
+	VBROADCASTSD (R12)(BX*1), Z7
 	VFNMADD231PD Z0, Z6, Z2
 	VFNMADD231PD Z0, Z7, Z4
 	VFNMADD231PD Z1, Z6, Z3
 	VFNMADD231PD Z1, Z7, Z5
-	MOVQ         across+32(FP), R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, R10
+	MOVQ         across+32(FP), R11
+	SHLQ         $0x03, R11
+	ADDQ         R11, R12
 
 pivots:
 	TESTQ        SI, SI
@@ -18167,9 +18444,9 @@ pivots:
 	VMULPD       Z0, Z3, Z3
 
 upper:
-	VMOVUPD      Z2, (DI)
-	VMOVUPD      Z3, 64(DI)
-	VBROADCASTSD (R10)(BX*1), Z0
+	VMOVUPD      Z2, (R9)
+	VMOVUPD      Z3, (R9)(DI*1)
+	VBROADCASTSD (R12)(BX*1), Z0
 	VFNMADD231PD Z2, Z0, Z4
 	VFNMADD231PD Z3, Z0, Z5
 	TESTQ        SI, SI
@@ -18179,161 +18456,29 @@ upper:
 	VMULPD       Z0, Z5, Z5
 
 lower:
-	VMOVUPD Z4, (DI)(CX*1)
-	VMOVUPD Z5, 64(DI)(CX*1)
+	VMOVUPD Z4, (R9)(CX*1)
+	VMOVUPD Z5, (R9)(R8*1)
 	VMOVAPD Z4, Z0
 	VMOVAPD Z5, Z1
-	ADDQ    CX, DI
+	ADDQ    CX, R9
 	ADDQ    BX, DX
-	ADDQ    CX, DI
+	ADDQ    CX, R9
 	ADDQ    BX, DX
 	TESTQ   SI, SI
 	JZ      next
 	ADDQ    $+16, SI
 
 next:
-	SUBQ $+2, R8
+	SUBQ $+2, R10
 	JNZ  rows
 
 done:
 	VZEROUPPER
 	RET
 
-// func solveRowsPart_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-// Requires: AVX, AVX512F, BMI2
-TEXT ·solveRowsPart_2_avx512(SB), NOSPLIT, $0-72
-	MOVQ         cols+56(FP), AX
-	SUBQ         $+8, AX
-	MOVQ         $0x00000000000000ff, CX
-	NEGQ         AX
-	ADDQ         $+8, AX
-	SHRXQ        AX, CX, CX
-	KMOVW        CX, K1
-	MOVQ         b+0(FP), AX
-	MOVQ         ldb+8(FP), CX
-	SHLQ         $0x03, CX
-	MOVQ         a+16(FP), DX
-	MOVQ         down+24(FP), BX
-	SHLQ         $0x03, BX
-	MOVQ         d+40(FP), SI
-	MOVQ         AX, DI
-	MOVQ         order+48(FP), R8
-	TESTQ        $0x00000001, R8
-	JZ           rows
-	VMOVUPD      (DI), Z0
-	VMOVUPD.Z    64(DI), K1, Z1
-	TESTQ        SI, SI
-	JZ           firstScaled
-	VBROADCASTSD (SI), Z2
-	VMULPD       Z2, Z0, Z0
-	VMULPD       Z2, Z1, Z1
-
-firstScaled:
-	VMOVUPD Z0, (DI)
-	VMOVUPD Z1, K1, 64(DI)
-	VMOVAPD Z0, Z0
-	VMOVAPD Z1, Z1
-	ADDQ    CX, DI
-	ADDQ    BX, DX
-	TESTQ   SI, SI
-	JZ      firstDone
-	ADDQ    $+8, SI
-
-firstDone:
-	DECQ R8
-	JZ   done
-
-rows:
-	VMOVUPD   (DI), Z2
-	VMOVUPD.Z 64(DI), K1, Z3
-	VMOVUPD   (DI)(CX*1), Z4
-	VMOVUPD.Z 64(DI)(CX*1), K1, Z5
-	MOVQ      order+48(FP), R9
-	MOVQ      DX, R10
-	SUBQ      R8, R9
-	JZ        pivots
-	DECQ      R9
-	MOVQ      AX, R11
-	MOVQ      across+32(FP), R12
-	SHLQ      $0x03, R12
-	TESTQ     R9, R9
-	JZ        entryDone
-
-entry:
-	VBROADCASTSD (R10), Z6
-	VBROADCASTSD (R10)(BX*1), Z7
-	VMOVUPD      (R11), Z8
-	VFNMADD231PD Z8, Z6, Z2
-	VFNMADD231PD Z8, Z7, Z4
-	VMOVUPD.Z    64(R11), K1, Z8
-	VFNMADD231PD Z8, Z6, Z3
-	VFNMADD231PD Z8, Z7, Z5
-	ADDQ         R12, R10
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	VBROADCASTSD (R10), Z6
-	VBROADCASTSD (R10)(BX*1), Z7
-	VFNMADD231PD Z0, Z6, Z2
-	VFNMADD231PD Z0, Z7, Z4
-	VFNMADD231PD Z1, Z6, Z3
-	VFNMADD231PD Z1, Z7, Z5
-	MOVQ         across+32(FP), R9
-	SHLQ         $0x03, R9
-	ADDQ         R9, R10
-
-pivots:
-	TESTQ        SI, SI
-	JZ           upper
-	VBROADCASTSD (SI), Z0
-	VMULPD       Z0, Z2, Z2
-	VMULPD       Z0, Z3, Z3
-
-upper:
-	VMOVUPD      Z2, (DI)
-	VMOVUPD      Z3, K1, 64(DI)
-	VBROADCASTSD (R10)(BX*1), Z0
-	VFNMADD231PD Z2, Z0, Z4
-	VFNMADD231PD Z3, Z0, Z5
-	TESTQ        SI, SI
-	JZ           lower
-	VBROADCASTSD 8(SI), Z0
-	VMULPD       Z0, Z4, Z4
-	VMULPD       Z0, Z5, Z5
-
-lower:
-	VMOVUPD Z4, (DI)(CX*1)
-	VMOVUPD Z5, K1, 64(DI)(CX*1)
-	VMOVAPD Z4, Z0
-	VMOVAPD Z5, Z1
-	ADDQ    CX, DI
-	ADDQ    BX, DX
-	ADDQ    CX, DI
-	ADDQ    BX, DX
-	TESTQ   SI, SI
-	JZ      next
-	ADDQ    $+16, SI
-
-next:
-	SUBQ $+2, R8
-	JNZ  rows
-
-done:
-	VZEROUPPER
-	RET
-
-// func multiplyRowsPart_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·multiplyRowsPart_2_avx512(SB), NOSPLIT, $0-72
-	MOVQ  cols+56(FP), AX
-	SUBQ  $+8, AX
-	MOVQ  $0x00000000000000ff, CX
-	NEGQ  AX
-	ADDQ  $+8, AX
-	SHRXQ AX, CX, CX
-	KMOVW CX, K1
+// func multiplyRows_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
+// Requires: AVX, AVX512F
+TEXT ·multiplyRows_2_avx512(SB), NOSPLIT, $0-72
 	MOVQ  b+0(FP), AX
 	MOVQ  ldb+8(FP), CX
 	SHLQ  $0x03, CX
@@ -18341,112 +18486,94 @@ TEXT ·multiplyRowsPart_2_avx512(SB), NOSPLIT, $0-72
 	MOVQ  down+24(FP), BX
 	SHLQ  $0x03, BX
 	MOVQ  d+40(FP), SI
-	MOVQ  order+48(FP), DI
-	SUBQ  $+2, DI
-	MOVQ  CX, R8
-	MOVQ  BX, R9
-	IMULQ DI, R8
-	ADDQ  AX, R8
-	IMULQ DI, R9
-	ADDQ  R9, DX
+	MOVQ  cols+56(FP), DI
+	SHLQ  $0x03, DI
+	SUBQ  $+64, DI
+	LEAQ  (DI)(CX*1), R8
+	MOVQ  order+48(FP), R9
+	SUBQ  $+2, R9
+	MOVQ  CX, R10
+	MOVQ  BX, R11
+	IMULQ R9, R10
+	ADDQ  AX, R10
+	IMULQ R9, R11
+	ADDQ  R11, DX
 	TESTQ SI, SI
 	JZ    begin
-	LEAQ  (SI)(DI*8), SI
+	LEAQ  (SI)(R9*8), SI
 
 begin:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	XORQ   R9, R9
-	TESTQ  DI, DI
-	JL     first
+	TESTQ R9, R9
+	JL    first
 
 rows:
-	VMOVUPD      (R8), Z4
-	VMOVUPD.Z    64(R8), K1, Z5
-	VMOVUPD      (R8)(CX*1), Z6
-	VMOVUPD.Z    64(R8)(CX*1), K1, Z7
+	VMOVUPD      (R10), Z0
+	VMOVUPD      (R10)(DI*1), Z1
+	VMOVUPD      (R10)(CX*1), Z2
+	VMOVUPD      (R10)(R8*1), Z3
 	TESTQ        SI, SI
 	JZ           upper
-	VBROADCASTSD (SI), Z8
-	VMULPD       Z8, Z4, Z4
-	VMULPD       Z8, Z5, Z5
+	VBROADCASTSD (SI), Z4
+	VMULPD       Z4, Z0, Z0
+	VMULPD       Z4, Z1, Z1
 
 upper:
 	TESTQ        SI, SI
 	JZ           lower
-	VBROADCASTSD 8(SI), Z8
-	VMULPD       Z8, Z6, Z6
-	VMULPD       Z8, Z7, Z7
+	VBROADCASTSD 8(SI), Z4
+	VMULPD       Z4, Z2, Z2
+	VMULPD       Z4, Z3, Z3
 
 lower:
-	MOVQ  DX, R10
-	MOVQ  DI, R11
-	MOVQ  AX, R12
-	MOVQ  across+32(FP), R13
-	SHLQ  $0x03, R13
-	TESTQ R11, R11
+	MOVQ  DX, R11
+	MOVQ  R9, R12
+	MOVQ  AX, R13
+	MOVQ  across+32(FP), R14
+	SHLQ  $0x03, R14
+	TESTQ R12, R12
 	JZ    entryDone
 
 entry:
-	VBROADCASTSD (R10), Z8
-	VBROADCASTSD (R10)(BX*1), Z9
-	VMOVUPD      (R12), Z10
-	VFMADD231PD  Z10, Z8, Z4
-	VFMADD231PD  Z10, Z9, Z6
-	VMOVUPD.Z    64(R12), K1, Z10
-	VFMADD231PD  Z10, Z8, Z5
-	VFMADD231PD  Z10, Z9, Z7
-	ADDQ         R13, R10
-	ADDQ         CX, R12
-	DECQ         R11
+	VBROADCASTSD (R11), Z4
+	VBROADCASTSD (R11)(BX*1), Z5
+	VMOVUPD      (R13), Z6
+	VFMADD231PD  Z6, Z4, Z0
+	VFMADD231PD  Z6, Z5, Z2
+	VMOVUPD      (R13)(DI*1), Z6
+	VFMADD231PD  Z6, Z4, Z1
+	VFMADD231PD  Z6, Z5, Z3
+	ADDQ         R14, R11
+	ADDQ         CX, R13
+	DECQ         R12
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSD (R10)(BX*1), Z8
-	VMOVUPD      (R8), Z9
-	VFMADD231PD  Z9, Z8, Z6
-	VMOVUPD.Z    64(R8), K1, Z9
-	VFMADD231PD  Z9, Z8, Z7
-	TESTQ        R9, R9
-	JZ           wait
-	VMOVUPD      Z0, (R9)
-	VMOVUPD      Z1, K1, 64(R9)
-	VMOVUPD      Z2, (R9)(CX*1)
-	VMOVUPD      Z3, K1, 64(R9)(CX*1)
-
-wait:
-	MOVQ    R8, R9
-	VMOVAPD Z4, Z0
-	VMOVAPD Z6, Z2
-	VMOVAPD Z5, Z1
-	VMOVAPD Z7, Z3
-	SUBQ    CX, R8
-	SUBQ    BX, DX
-	SUBQ    CX, R8
-	SUBQ    BX, DX
-	TESTQ   SI, SI
-	JZ      next
-	ADDQ    $-16, SI
+	VBROADCASTSD (R11)(BX*1), Z4
+	VMOVUPD      (R10), Z5
+	VFMADD231PD  Z5, Z4, Z2
+	VMOVUPD      (R10)(DI*1), Z5
+	VFMADD231PD  Z5, Z4, Z3
+	VMOVUPD      Z0, (R10)
+	VMOVUPD      Z1, (R10)(DI*1)
+	VMOVUPD      Z2, (R10)(CX*1)
+	VMOVUPD      Z3, (R10)(R8*1)
+	SUBQ         CX, R10
+	SUBQ         BX, DX
+	SUBQ         CX, R10
+	SUBQ         BX, DX
+	TESTQ        SI, SI
+	JZ           next
+	ADDQ         $-16, SI
 
 next:
-	SUBQ $+2, DI
+	SUBQ $+2, R9
 	JGE  rows
 
 first:
-	TESTQ   R9, R9
-	JZ      waited
-	VMOVUPD Z0, (R9)
-	VMOVUPD Z1, K1, 64(R9)
-	VMOVUPD Z2, (R9)(CX*1)
-	VMOVUPD Z3, K1, 64(R9)(CX*1)
-
-waited:
-	TESTQ        $0x00000001, DI
+	TESTQ        $0x00000001, R9
 	JZ           done
-	VMOVUPD      (R8)(CX*1), Z0
-	VMOVUPD.Z    64(R8)(CX*1), K1, Z1
+	VMOVUPD      (R10)(CX*1), Z0
+	VMOVUPD      (R10)(R8*1), Z1
 	TESTQ        SI, SI
 	JZ           alone
 	VBROADCASTSD 8(SI), Z2
@@ -18454,8 +18581,8 @@ waited:
 	VMULPD       Z2, Z1, Z1
 
 alone:
-	VMOVUPD Z0, (R8)(CX*1)
-	VMOVUPD Z1, K1, 64(R8)(CX*1)
+	VMOVUPD Z0, (R10)(CX*1)
+	VMOVUPD Z1, (R10)(R8*1)
 
 done:
 	VZEROUPPER
@@ -18464,12 +18591,6 @@ done:
 // func solveRows_1_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·solveRows_1_avx512(SB), NOSPLIT, $0-72
-	MOVQ         cols+56(FP), AX
-	MOVQ         $0x00000000000000ff, CX
-	NEGQ         AX
-	ADDQ         $+8, AX
-	SHRXQ        AX, CX, CX
-	KMOVW        CX, K1
 	MOVQ         b+0(FP), AX
 	MOVQ         ldb+8(FP), CX
 	SHLQ         $0x03, CX
@@ -18477,6 +18598,12 @@ TEXT ·solveRows_1_avx512(SB), NOSPLIT, $0-72
 	MOVQ         down+24(FP), BX
 	SHLQ         $0x03, BX
 	MOVQ         d+40(FP), SI
+	MOVQ         cols+56(FP), DI
+	MOVQ         $0x00000000000000ff, R8
+	NEGQ         DI
+	ADDQ         $+8, DI
+	SHRXQ        DI, R8, R8
+	KMOVW        R8, K1
 	MOVQ         AX, DI
 	MOVQ         order+48(FP), R8
 	TESTQ        $0x00000001, R8
@@ -18569,14 +18696,8 @@ done:
 	RET
 
 // func multiplyRows_1_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2
 TEXT ·multiplyRows_1_avx512(SB), NOSPLIT, $0-72
-	MOVQ  cols+56(FP), AX
-	MOVQ  $0x00000000000000ff, CX
-	NEGQ  AX
-	ADDQ  $+8, AX
-	SHRXQ AX, CX, CX
-	KMOVW CX, K1
 	MOVQ  b+0(FP), AX
 	MOVQ  ldb+8(FP), CX
 	SHLQ  $0x03, CX
@@ -18584,6 +18705,12 @@ TEXT ·multiplyRows_1_avx512(SB), NOSPLIT, $0-72
 	MOVQ  down+24(FP), BX
 	SHLQ  $0x03, BX
 	MOVQ  d+40(FP), SI
+	MOVQ  cols+56(FP), DI
+	MOVQ  $0x00000000000000ff, R8
+	NEGQ  DI
+	ADDQ  $+8, DI
+	SHRXQ DI, R8, R8
+	KMOVW R8, K1
 	MOVQ  order+48(FP), DI
 	SUBQ  $+2, DI
 	MOVQ  CX, R8
@@ -18597,78 +18724,62 @@ TEXT ·multiplyRows_1_avx512(SB), NOSPLIT, $0-72
 	LEAQ  (SI)(DI*8), SI
 
 begin:
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	XORQ   R9, R9
-	TESTQ  DI, DI
-	JL     first
+	TESTQ DI, DI
+	JL    first
 
 rows:
-	VMOVUPD.Z    (R8), K1, Z2
-	VMOVUPD.Z    (R8)(CX*1), K1, Z3
+	VMOVUPD.Z    (R8), K1, Z0
+	VMOVUPD.Z    (R8)(CX*1), K1, Z1
 	TESTQ        SI, SI
 	JZ           upper
-	VBROADCASTSD (SI), Z4
-	VMULPD       Z4, Z2, Z2
+	VBROADCASTSD (SI), Z2
+	VMULPD       Z2, Z0, Z0
 
 upper:
 	TESTQ        SI, SI
 	JZ           lower
-	VBROADCASTSD 8(SI), Z4
-	VMULPD       Z4, Z3, Z3
+	VBROADCASTSD 8(SI), Z2
+	VMULPD       Z2, Z1, Z1
 
 lower:
-	MOVQ  DX, R10
-	MOVQ  DI, R11
-	MOVQ  AX, R12
-	MOVQ  across+32(FP), R13
-	SHLQ  $0x03, R13
-	TESTQ R11, R11
+	MOVQ  DX, R9
+	MOVQ  DI, R10
+	MOVQ  AX, R11
+	MOVQ  across+32(FP), R12
+	SHLQ  $0x03, R12
+	TESTQ R10, R10
 	JZ    entryDone
 
 entry:
-	VBROADCASTSD (R10), Z4
-	VBROADCASTSD (R10)(BX*1), Z5
-	VMOVUPD.Z    (R12), K1, Z6
-	VFMADD231PD  Z6, Z4, Z2
-	VFMADD231PD  Z6, Z5, Z3
-	ADDQ         R13, R10
-	ADDQ         CX, R12
-	DECQ         R11
+	VBROADCASTSD (R9), Z2
+	VBROADCASTSD (R9)(BX*1), Z3
+	VMOVUPD.Z    (R11), K1, Z4
+	VFMADD231PD  Z4, Z2, Z0
+	VFMADD231PD  Z4, Z3, Z1
+	ADDQ         R12, R9
+	ADDQ         CX, R11
+	DECQ         R10
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSD (R10)(BX*1), Z4
-	VMOVUPD.Z    (R8), K1, Z5
-	VFMADD231PD  Z5, Z4, Z3
-	TESTQ        R9, R9
-	JZ           wait
-	VMOVUPD      Z0, K1, (R9)
-	VMOVUPD      Z1, K1, (R9)(CX*1)
-
-wait:
-	MOVQ    R8, R9
-	VMOVAPD Z2, Z0
-	VMOVAPD Z3, Z1
-	SUBQ    CX, R8
-	SUBQ    BX, DX
-	SUBQ    CX, R8
-	SUBQ    BX, DX
-	TESTQ   SI, SI
-	JZ      next
-	ADDQ    $-16, SI
+	VBROADCASTSD (R9)(BX*1), Z2
+	VMOVUPD.Z    (R8), K1, Z3
+	VFMADD231PD  Z3, Z2, Z1
+	VMOVUPD      Z0, K1, (R8)
+	VMOVUPD      Z1, K1, (R8)(CX*1)
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	SUBQ         CX, R8
+	SUBQ         BX, DX
+	TESTQ        SI, SI
+	JZ           next
+	ADDQ         $-16, SI
 
 next:
 	SUBQ $+2, DI
 	JGE  rows
 
 first:
-	TESTQ   R9, R9
-	JZ      waited
-	VMOVUPD Z0, K1, (R9)
-	VMOVUPD Z1, K1, (R9)(CX*1)
-
-waited:
 	TESTQ        $0x00000001, DI
 	JZ           done
 	VMOVUPD.Z    (R8)(CX*1), K1, Z0
@@ -18687,32 +18798,96 @@ done:
 // func solveFew_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, order int, cols int, index int)
 // Requires: AVX, AVX512F, BMI2
 TEXT ·solveFew_avx512(SB), NOSPLIT, $0-72
-	MOVQ         cols+56(FP), AX
-	MOVQ         $0x00000000000000ff, CX
-	NEGQ         AX
-	ADDQ         $+8, AX
-	SHRXQ        AX, CX, CX
-	KMOVW        CX, K1
-	MOVQ         b+0(FP), AX
-	MOVQ         ldb+8(FP), CX
-	SHLQ         $0x03, CX
-	MOVQ         d+40(FP), DX
-	MOVQ         down+24(FP), BX
-	SHLQ         $0x03, BX
-	MOVQ         order+48(FP), SI
-	MOVQ         a+16(FP), DI
-	MOVQ         across+32(FP), R8
-	SHLQ         $0x03, R8
-	LEAQ         (R8)(R8*2), R9
-	LEAQ         (R8)(R8*4), R10
-	MOVQ         R8, R11
-	SHLQ         $0x03, R11
-	SUBQ         R8, R11
-	VMOVUPD.Z    (AX), K1, Z0
+	MOVQ      cols+56(FP), AX
+	MOVQ      $0x00000000000000ff, CX
+	NEGQ      AX
+	ADDQ      $+8, AX
+	SHRXQ     AX, CX, CX
+	KMOVW     CX, K1
+	MOVQ      b+0(FP), AX
+	MOVQ      ldb+8(FP), CX
+	SHLQ      $0x03, CX
+	MOVQ      d+40(FP), DX
+	MOVQ      down+24(FP), BX
+	SHLQ      $0x03, BX
+	MOVQ      order+48(FP), SI
+	MOVQ      a+16(FP), DI
+	MOVQ      across+32(FP), R8
+	SHLQ      $0x03, R8
+	LEAQ      (R8)(R8*2), R9
+	LEAQ      (R8)(R8*4), R10
+	MOVQ      R8, R11
+	SHLQ      $0x03, R11
+	SUBQ      R8, R11
+	MOVQ      AX, R12
+	MOVQ      SI, R13
+	VMOVUPD.Z (R12), K1, Z0
+	ADDQ      CX, R12
+	DECQ      R13
+	JZ        loaded
+	VMOVUPD.Z (R12), K1, Z1
+	ADDQ      CX, R12
+	DECQ      R13
+	JZ        loaded
+	VMOVUPD.Z (R12), K1, Z2
+	ADDQ      CX, R12
+	DECQ      R13
+	JZ        loaded
+	VMOVUPD.Z (R12), K1, Z3
+	ADDQ      CX, R12
+	DECQ      R13
+	JZ        loaded
+	VMOVUPD.Z (R12), K1, Z4
+	ADDQ      CX, R12
+	DECQ      R13
+	JZ        loaded
+	VMOVUPD.Z (R12), K1, Z5
+	ADDQ      CX, R12
+	DECQ      R13
+	JZ        loaded
+	VMOVUPD.Z (R12), K1, Z6
+	ADDQ      CX, R12
+	DECQ      R13
+	JZ        loaded
+	VMOVUPD.Z (R12), K1, Z7
+	ADDQ      CX, R12
+	DECQ      R13
+	JZ        loaded
+	VMOVUPD.Z (R12), K1, Z8
+	ADDQ      CX, R12
+	DECQ      R13
+	JZ        loaded
+	VMOVUPD.Z (R12), K1, Z9
+	ADDQ      CX, R12
+	DECQ      R13
+	JZ        loaded
+	VMOVUPD.Z (R12), K1, Z10
+	ADDQ      CX, R12
+	DECQ      R13
+	JZ        loaded
+	VMOVUPD.Z (R12), K1, Z11
+	ADDQ      CX, R12
+	DECQ      R13
+	JZ        loaded
+	VMOVUPD.Z (R12), K1, Z12
+	ADDQ      CX, R12
+	DECQ      R13
+	JZ        loaded
+	VMOVUPD.Z (R12), K1, Z13
+	ADDQ      CX, R12
+	DECQ      R13
+	JZ        loaded
+	VMOVUPD.Z (R12), K1, Z14
+	ADDQ      CX, R12
+	DECQ      R13
+	JZ        loaded
+	VMOVUPD.Z (R12), K1, Z15
+
+loaded:
 	TESTQ        DX, DX
 	JZ           one0
-	VBROADCASTSD (DX), Z1
-	VMULPD       Z1, Z0, Z0
+	VBROADCASTSD (DX), Z16
+	VMULPD       Z16, Z0, Z0
 
 one0:
 	VMOVUPD Z0, K1, (AX)
@@ -18725,13 +18900,12 @@ one0:
 
 next0:
 	ADDQ         BX, DI
-	VMOVUPD.Z    (AX), K1, Z1
-	VBROADCASTSD (DI), Z2
-	VFNMADD231PD Z0, Z2, Z1
+	VBROADCASTSD (DI), Z16
+	VFNMADD231PD Z0, Z16, Z1
 	TESTQ        DX, DX
 	JZ           one1
-	VBROADCASTSD (DX), Z2
-	VMULPD       Z2, Z1, Z1
+	VBROADCASTSD (DX), Z16
+	VMULPD       Z16, Z1, Z1
 
 one1:
 	VMOVUPD Z1, K1, (AX)
@@ -18744,15 +18918,14 @@ one1:
 
 next1:
 	ADDQ         BX, DI
-	VMOVUPD.Z    (AX), K1, Z2
-	VBROADCASTSD (DI), Z3
-	VFNMADD231PD Z0, Z3, Z2
-	VBROADCASTSD (DI)(R8*1), Z3
-	VFNMADD231PD Z1, Z3, Z2
+	VBROADCASTSD (DI), Z16
+	VFNMADD231PD Z0, Z16, Z2
+	VBROADCASTSD (DI)(R8*1), Z16
+	VFNMADD231PD Z1, Z16, Z2
 	TESTQ        DX, DX
 	JZ           one2
-	VBROADCASTSD (DX), Z3
-	VMULPD       Z3, Z2, Z2
+	VBROADCASTSD (DX), Z16
+	VMULPD       Z16, Z2, Z2
 
 one2:
 	VMOVUPD Z2, K1, (AX)
@@ -18765,17 +18938,16 @@ one2:
 
 next2:
 	ADDQ         BX, DI
-	VMOVUPD.Z    (AX), K1, Z3
-	VBROADCASTSD (DI), Z4
-	VFNMADD231PD Z0, Z4, Z3
-	VBROADCASTSD (DI)(R8*1), Z4
-	VFNMADD231PD Z1, Z4, Z3
-	VBROADCASTSD (DI)(R8*2), Z4
-	VFNMADD231PD Z2, Z4, Z3
+	VBROADCASTSD (DI), Z16
+	VFNMADD231PD Z0, Z16, Z3
+	VBROADCASTSD (DI)(R8*1), Z16
+	VFNMADD231PD Z1, Z16, Z3
+	VBROADCASTSD (DI)(R8*2), Z16
+	VFNMADD231PD Z2, Z16, Z3
 	TESTQ        DX, DX
 	JZ           one3
-	VBROADCASTSD (DX), Z4
-	VMULPD       Z4, Z3, Z3
+	VBROADCASTSD (DX), Z16
+	VMULPD       Z16, Z3, Z3
 
 one3:
 	VMOVUPD Z3, K1, (AX)
@@ -18788,19 +18960,18 @@ one3:
 
 next3:
 	ADDQ         BX, DI
-	VMOVUPD.Z    (AX), K1, Z4
-	VBROADCASTSD (DI), Z5
-	VFNMADD231PD Z0, Z5, Z4
-	VBROADCASTSD (DI)(R8*1), Z5
-	VFNMADD231PD Z1, Z5, Z4
-	VBROADCASTSD (DI)(R8*2), Z5
-	VFNMADD231PD Z2, Z5, Z4
-	VBROADCASTSD (DI)(R9*1), Z5
-	VFNMADD231PD Z3, Z5, Z4
+	VBROADCASTSD (DI), Z16
+	VFNMADD231PD Z0, Z16, Z4
+	VBROADCASTSD (DI)(R8*1), Z16
+	VFNMADD231PD Z1, Z16, Z4
+	VBROADCASTSD (DI)(R8*2), Z16
+	VFNMADD231PD Z2, Z16, Z4
+	VBROADCASTSD (DI)(R9*1), Z16
+	VFNMADD231PD Z3, Z16, Z4
 	TESTQ        DX, DX
 	JZ           one4
-	VBROADCASTSD (DX), Z5
-	VMULPD       Z5, Z4, Z4
+	VBROADCASTSD (DX), Z16
+	VMULPD       Z16, Z4, Z4
 
 one4:
 	VMOVUPD Z4, K1, (AX)
@@ -18813,21 +18984,20 @@ one4:
 
 next4:
 	ADDQ         BX, DI
-	VMOVUPD.Z    (AX), K1, Z5
-	VBROADCASTSD (DI), Z6
-	VFNMADD231PD Z0, Z6, Z5
-	VBROADCASTSD (DI)(R8*1), Z6
-	VFNMADD231PD Z1, Z6, Z5
-	VBROADCASTSD (DI)(R8*2), Z6
-	VFNMADD231PD Z2, Z6, Z5
-	VBROADCASTSD (DI)(R9*1), Z6
-	VFNMADD231PD Z3, Z6, Z5
-	VBROADCASTSD (DI)(R8*4), Z6
-	VFNMADD231PD Z4, Z6, Z5
+	VBROADCASTSD (DI), Z16
+	VFNMADD231PD Z0, Z16, Z5
+	VBROADCASTSD (DI)(R8*1), Z16
+	VFNMADD231PD Z1, Z16, Z5
+	VBROADCASTSD (DI)(R8*2), Z16
+	VFNMADD231PD Z2, Z16, Z5
+	VBROADCASTSD (DI)(R9*1), Z16
+	VFNMADD231PD Z3, Z16, Z5
+	VBROADCASTSD (DI)(R8*4), Z16
+	VFNMADD231PD Z4, Z16, Z5
 	TESTQ        DX, DX
 	JZ           one5
-	VBROADCASTSD (DX), Z6
-	VMULPD       Z6, Z5, Z5
+	VBROADCASTSD (DX), Z16
+	VMULPD       Z16, Z5, Z5
 
 one5:
 	VMOVUPD Z5, K1, (AX)
@@ -18840,23 +19010,22 @@ one5:
 
 next5:
 	ADDQ         BX, DI
-	VMOVUPD.Z    (AX), K1, Z6
-	VBROADCASTSD (DI), Z7
-	VFNMADD231PD Z0, Z7, Z6
-	VBROADCASTSD (DI)(R8*1), Z7
-	VFNMADD231PD Z1, Z7, Z6
-	VBROADCASTSD (DI)(R8*2), Z7
-	VFNMADD231PD Z2, Z7, Z6
-	VBROADCASTSD (DI)(R9*1), Z7
-	VFNMADD231PD Z3, Z7, Z6
-	VBROADCASTSD (DI)(R8*4), Z7
-	VFNMADD231PD Z4, Z7, Z6
-	VBROADCASTSD (DI)(R10*1), Z7
-	VFNMADD231PD Z5, Z7, Z6
+	VBROADCASTSD (DI), Z16
+	VFNMADD231PD Z0, Z16, Z6
+	VBROADCASTSD (DI)(R8*1), Z16
+	VFNMADD231PD Z1, Z16, Z6
+	VBROADCASTSD (DI)(R8*2), Z16
+	VFNMADD231PD Z2, Z16, Z6
+	VBROADCASTSD (DI)(R9*1), Z16
+	VFNMADD231PD Z3, Z16, Z6
+	VBROADCASTSD (DI)(R8*4), Z16
+	VFNMADD231PD Z4, Z16, Z6
+	VBROADCASTSD (DI)(R10*1), Z16
+	VFNMADD231PD Z5, Z16, Z6
 	TESTQ        DX, DX
 	JZ           one6
-	VBROADCASTSD (DX), Z7
-	VMULPD       Z7, Z6, Z6
+	VBROADCASTSD (DX), Z16
+	VMULPD       Z16, Z6, Z6
 
 one6:
 	VMOVUPD Z6, K1, (AX)
@@ -18869,25 +19038,24 @@ one6:
 
 next6:
 	ADDQ         BX, DI
-	VMOVUPD.Z    (AX), K1, Z7
-	VBROADCASTSD (DI), Z8
-	VFNMADD231PD Z0, Z8, Z7
-	VBROADCASTSD (DI)(R8*1), Z8
-	VFNMADD231PD Z1, Z8, Z7
-	VBROADCASTSD (DI)(R8*2), Z8
-	VFNMADD231PD Z2, Z8, Z7
-	VBROADCASTSD (DI)(R9*1), Z8
-	VFNMADD231PD Z3, Z8, Z7
-	VBROADCASTSD (DI)(R8*4), Z8
-	VFNMADD231PD Z4, Z8, Z7
-	VBROADCASTSD (DI)(R10*1), Z8
-	VFNMADD231PD Z5, Z8, Z7
-	VBROADCASTSD (DI)(R9*2), Z8
-	VFNMADD231PD Z6, Z8, Z7
+	VBROADCASTSD (DI), Z16
+	VFNMADD231PD Z0, Z16, Z7
+	VBROADCASTSD (DI)(R8*1), Z16
+	VFNMADD231PD Z1, Z16, Z7
+	VBROADCASTSD (DI)(R8*2), Z16
+	VFNMADD231PD Z2, Z16, Z7
+	VBROADCASTSD (DI)(R9*1), Z16
+	VFNMADD231PD Z3, Z16, Z7
+	VBROADCASTSD (DI)(R8*4), Z16
+	VFNMADD231PD Z4, Z16, Z7
+	VBROADCASTSD (DI)(R10*1), Z16
+	VFNMADD231PD Z5, Z16, Z7
+	VBROADCASTSD (DI)(R9*2), Z16
+	VFNMADD231PD Z6, Z16, Z7
 	TESTQ        DX, DX
 	JZ           one7
-	VBROADCASTSD (DX), Z8
-	VMULPD       Z8, Z7, Z7
+	VBROADCASTSD (DX), Z16
+	VMULPD       Z16, Z7, Z7
 
 one7:
 	VMOVUPD Z7, K1, (AX)
@@ -18900,27 +19068,26 @@ one7:
 
 next7:
 	ADDQ         BX, DI
-	VMOVUPD.Z    (AX), K1, Z8
-	VBROADCASTSD (DI), Z9
-	VFNMADD231PD Z0, Z9, Z8
-	VBROADCASTSD (DI)(R8*1), Z9
-	VFNMADD231PD Z1, Z9, Z8
-	VBROADCASTSD (DI)(R8*2), Z9
-	VFNMADD231PD Z2, Z9, Z8
-	VBROADCASTSD (DI)(R9*1), Z9
-	VFNMADD231PD Z3, Z9, Z8
-	VBROADCASTSD (DI)(R8*4), Z9
-	VFNMADD231PD Z4, Z9, Z8
-	VBROADCASTSD (DI)(R10*1), Z9
-	VFNMADD231PD Z5, Z9, Z8
-	VBROADCASTSD (DI)(R9*2), Z9
-	VFNMADD231PD Z6, Z9, Z8
-	VBROADCASTSD (DI)(R11*1), Z9
-	VFNMADD231PD Z7, Z9, Z8
+	VBROADCASTSD (DI), Z16
+	VFNMADD231PD Z0, Z16, Z8
+	VBROADCASTSD (DI)(R8*1), Z16
+	VFNMADD231PD Z1, Z16, Z8
+	VBROADCASTSD (DI)(R8*2), Z16
+	VFNMADD231PD Z2, Z16, Z8
+	VBROADCASTSD (DI)(R9*1), Z16
+	VFNMADD231PD Z3, Z16, Z8
+	VBROADCASTSD (DI)(R8*4), Z16
+	VFNMADD231PD Z4, Z16, Z8
+	VBROADCASTSD (DI)(R10*1), Z16
+	VFNMADD231PD Z5, Z16, Z8
+	VBROADCASTSD (DI)(R9*2), Z16
+	VFNMADD231PD Z6, Z16, Z8
+	VBROADCASTSD (DI)(R11*1), Z16
+	VFNMADD231PD Z7, Z16, Z8
 	TESTQ        DX, DX
 	JZ           one8
-	VBROADCASTSD (DX), Z9
-	VMULPD       Z9, Z8, Z8
+	VBROADCASTSD (DX), Z16
+	VMULPD       Z16, Z8, Z8
 
 one8:
 	VMOVUPD Z8, K1, (AX)
@@ -18933,30 +19100,29 @@ one8:
 
 next8:
 	ADDQ         BX, DI
-	VMOVUPD.Z    (AX), K1, Z9
 	LEAQ         (DI)(R8*8), R12
-	VBROADCASTSD (DI), Z10
-	VFNMADD231PD Z0, Z10, Z9
-	VBROADCASTSD (DI)(R8*1), Z10
-	VFNMADD231PD Z1, Z10, Z9
-	VBROADCASTSD (DI)(R8*2), Z10
-	VFNMADD231PD Z2, Z10, Z9
-	VBROADCASTSD (DI)(R9*1), Z10
-	VFNMADD231PD Z3, Z10, Z9
-	VBROADCASTSD (DI)(R8*4), Z10
-	VFNMADD231PD Z4, Z10, Z9
-	VBROADCASTSD (DI)(R10*1), Z10
-	VFNMADD231PD Z5, Z10, Z9
-	VBROADCASTSD (DI)(R9*2), Z10
-	VFNMADD231PD Z6, Z10, Z9
-	VBROADCASTSD (DI)(R11*1), Z10
-	VFNMADD231PD Z7, Z10, Z9
-	VBROADCASTSD (R12), Z10
-	VFNMADD231PD Z8, Z10, Z9
+	VBROADCASTSD (DI), Z16
+	VFNMADD231PD Z0, Z16, Z9
+	VBROADCASTSD (DI)(R8*1), Z16
+	VFNMADD231PD Z1, Z16, Z9
+	VBROADCASTSD (DI)(R8*2), Z16
+	VFNMADD231PD Z2, Z16, Z9
+	VBROADCASTSD (DI)(R9*1), Z16
+	VFNMADD231PD Z3, Z16, Z9
+	VBROADCASTSD (DI)(R8*4), Z16
+	VFNMADD231PD Z4, Z16, Z9
+	VBROADCASTSD (DI)(R10*1), Z16
+	VFNMADD231PD Z5, Z16, Z9
+	VBROADCASTSD (DI)(R9*2), Z16
+	VFNMADD231PD Z6, Z16, Z9
+	VBROADCASTSD (DI)(R11*1), Z16
+	VFNMADD231PD Z7, Z16, Z9
+	VBROADCASTSD (R12), Z16
+	VFNMADD231PD Z8, Z16, Z9
 	TESTQ        DX, DX
 	JZ           one9
-	VBROADCASTSD (DX), Z10
-	VMULPD       Z10, Z9, Z9
+	VBROADCASTSD (DX), Z16
+	VMULPD       Z16, Z9, Z9
 
 one9:
 	VMOVUPD Z9, K1, (AX)
@@ -18969,32 +19135,31 @@ one9:
 
 next9:
 	ADDQ         BX, DI
-	VMOVUPD.Z    (AX), K1, Z10
 	LEAQ         (DI)(R8*8), R12
-	VBROADCASTSD (DI), Z11
-	VFNMADD231PD Z0, Z11, Z10
-	VBROADCASTSD (DI)(R8*1), Z11
-	VFNMADD231PD Z1, Z11, Z10
-	VBROADCASTSD (DI)(R8*2), Z11
-	VFNMADD231PD Z2, Z11, Z10
-	VBROADCASTSD (DI)(R9*1), Z11
-	VFNMADD231PD Z3, Z11, Z10
-	VBROADCASTSD (DI)(R8*4), Z11
-	VFNMADD231PD Z4, Z11, Z10
-	VBROADCASTSD (DI)(R10*1), Z11
-	VFNMADD231PD Z5, Z11, Z10
-	VBROADCASTSD (DI)(R9*2), Z11
-	VFNMADD231PD Z6, Z11, Z10
-	VBROADCASTSD (DI)(R11*1), Z11
-	VFNMADD231PD Z7, Z11, Z10
-	VBROADCASTSD (R12), Z11
-	VFNMADD231PD Z8, Z11, Z10
-	VBROADCASTSD (R12)(R8*1), Z11
-	VFNMADD231PD Z9, Z11, Z10
+	VBROADCASTSD (DI), Z16
+	VFNMADD231PD Z0, Z16, Z10
+	VBROADCASTSD (DI)(R8*1), Z16
+	VFNMADD231PD Z1, Z16, Z10
+	VBROADCASTSD (DI)(R8*2), Z16
+	VFNMADD231PD Z2, Z16, Z10
+	VBROADCASTSD (DI)(R9*1), Z16
+	VFNMADD231PD Z3, Z16, Z10
+	VBROADCASTSD (DI)(R8*4), Z16
+	VFNMADD231PD Z4, Z16, Z10
+	VBROADCASTSD (DI)(R10*1), Z16
+	VFNMADD231PD Z5, Z16, Z10
+	VBROADCASTSD (DI)(R9*2), Z16
+	VFNMADD231PD Z6, Z16, Z10
+	VBROADCASTSD (DI)(R11*1), Z16
+	VFNMADD231PD Z7, Z16, Z10
+	VBROADCASTSD (R12), Z16
+	VFNMADD231PD Z8, Z16, Z10
+	VBROADCASTSD (R12)(R8*1), Z16
+	VFNMADD231PD Z9, Z16, Z10
 	TESTQ        DX, DX
 	JZ           one10
-	VBROADCASTSD (DX), Z11
-	VMULPD       Z11, Z10, Z10
+	VBROADCASTSD (DX), Z16
+	VMULPD       Z16, Z10, Z10
 
 one10:
 	VMOVUPD Z10, K1, (AX)
@@ -19007,34 +19172,33 @@ one10:
 
 next10:
 	ADDQ         BX, DI
-	VMOVUPD.Z    (AX), K1, Z11
 	LEAQ         (DI)(R8*8), R12
-	VBROADCASTSD (DI), Z12
-	VFNMADD231PD Z0, Z12, Z11
-	VBROADCASTSD (DI)(R8*1), Z12
-	VFNMADD231PD Z1, Z12, Z11
-	VBROADCASTSD (DI)(R8*2), Z12
-	VFNMADD231PD Z2, Z12, Z11
-	VBROADCASTSD (DI)(R9*1), Z12
-	VFNMADD231PD Z3, Z12, Z11
-	VBROADCASTSD (DI)(R8*4), Z12
-	VFNMADD231PD Z4, Z12, Z11
-	VBROADCASTSD (DI)(R10*1), Z12
-	VFNMADD231PD Z5, Z12, Z11
-	VBROADCASTSD (DI)(R9*2), Z12
-	VFNMADD231PD Z6, Z12, Z11
-	VBROADCASTSD (DI)(R11*1), Z12
-	VFNMADD231PD Z7, Z12, Z11
-	VBROADCASTSD (R12), Z12
-	VFNMADD231PD Z8, Z12, Z11
-	VBROADCASTSD (R12)(R8*1), Z12
-	VFNMADD231PD Z9, Z12, Z11
-	VBROADCASTSD (R12)(R8*2), Z12
-	VFNMADD231PD Z10, Z12, Z11
+	VBROADCASTSD (DI), Z16
+	VFNMADD231PD Z0, Z16, Z11
+	VBROADCASTSD (DI)(R8*1), Z16
+	VFNMADD231PD Z1, Z16, Z11
+	VBROADCASTSD (DI)(R8*2), Z16
+	VFNMADD231PD Z2, Z16, Z11
+	VBROADCASTSD (DI)(R9*1), Z16
+	VFNMADD231PD Z3, Z16, Z11
+	VBROADCASTSD (DI)(R8*4), Z16
+	VFNMADD231PD Z4, Z16, Z11
+	VBROADCASTSD (DI)(R10*1), Z16
+	VFNMADD231PD Z5, Z16, Z11
+	VBROADCASTSD (DI)(R9*2), Z16
+	VFNMADD231PD Z6, Z16, Z11
+	VBROADCASTSD (DI)(R11*1), Z16
+	VFNMADD231PD Z7, Z16, Z11
+	VBROADCASTSD (R12), Z16
+	VFNMADD231PD Z8, Z16, Z11
+	VBROADCASTSD (R12)(R8*1), Z16
+	VFNMADD231PD Z9, Z16, Z11
+	VBROADCASTSD (R12)(R8*2), Z16
+	VFNMADD231PD Z10, Z16, Z11
 	TESTQ        DX, DX
 	JZ           one11
-	VBROADCASTSD (DX), Z12
-	VMULPD       Z12, Z11, Z11
+	VBROADCASTSD (DX), Z16
+	VMULPD       Z16, Z11, Z11
 
 one11:
 	VMOVUPD Z11, K1, (AX)
@@ -19047,36 +19211,35 @@ one11:
 
 next11:
 	ADDQ         BX, DI
-	VMOVUPD.Z    (AX), K1, Z12
 	LEAQ         (DI)(R8*8), R12
-	VBROADCASTSD (DI), Z13
-	VFNMADD231PD Z0, Z13, Z12
-	VBROADCASTSD (DI)(R8*1), Z13
-	VFNMADD231PD Z1, Z13, Z12
-	VBROADCASTSD (DI)(R8*2), Z13
-	VFNMADD231PD Z2, Z13, Z12
-	VBROADCASTSD (DI)(R9*1), Z13
-	VFNMADD231PD Z3, Z13, Z12
-	VBROADCASTSD (DI)(R8*4), Z13
-	VFNMADD231PD Z4, Z13, Z12
-	VBROADCASTSD (DI)(R10*1), Z13
-	VFNMADD231PD Z5, Z13, Z12
-	VBROADCASTSD (DI)(R9*2), Z13
-	VFNMADD231PD Z6, Z13, Z12
-	VBROADCASTSD (DI)(R11*1), Z13
-	VFNMADD231PD Z7, Z13, Z12
-	VBROADCASTSD (R12), Z13
-	VFNMADD231PD Z8, Z13, Z12
-	VBROADCASTSD (R12)(R8*1), Z13
-	VFNMADD231PD Z9, Z13, Z12
-	VBROADCASTSD (R12)(R8*2), Z13
-	VFNMADD231PD Z10, Z13, Z12
-	VBROADCASTSD (R12)(R9*1), Z13
-	VFNMADD231PD Z11, Z13, Z12
+	VBROADCASTSD (DI), Z16
+	VFNMADD231PD Z0, Z16, Z12
+	VBROADCASTSD (DI)(R8*1), Z16
+	VFNMADD231PD Z1, Z16, Z12
+	VBROADCASTSD (DI)(R8*2), Z16
+	VFNMADD231PD Z2, Z16, Z12
+	VBROADCASTSD (DI)(R9*1), Z16
+	VFNMADD231PD Z3, Z16, Z12
+	VBROADCASTSD (DI)(R8*4), Z16
+	VFNMADD231PD Z4, Z16, Z12
+	VBROADCASTSD (DI)(R10*1), Z16
+	VFNMADD231PD Z5, Z16, Z12
+	VBROADCASTSD (DI)(R9*2), Z16
+	VFNMADD231PD Z6, Z16, Z12
+	VBROADCASTSD (DI)(R11*1), Z16
+	VFNMADD231PD Z7, Z16, Z12
+	VBROADCASTSD (R12), Z16
+	VFNMADD231PD Z8, Z16, Z12
+	VBROADCASTSD (R12)(R8*1), Z16
+	VFNMADD231PD Z9, Z16, Z12
+	VBROADCASTSD (R12)(R8*2), Z16
+	VFNMADD231PD Z10, Z16, Z12
+	VBROADCASTSD (R12)(R9*1), Z16
+	VFNMADD231PD Z11, Z16, Z12
 	TESTQ        DX, DX
 	JZ           one12
-	VBROADCASTSD (DX), Z13
-	VMULPD       Z13, Z12, Z12
+	VBROADCASTSD (DX), Z16
+	VMULPD       Z16, Z12, Z12
 
 one12:
 	VMOVUPD Z12, K1, (AX)
@@ -19089,38 +19252,37 @@ one12:
 
 next12:
 	ADDQ         BX, DI
-	VMOVUPD.Z    (AX), K1, Z13
 	LEAQ         (DI)(R8*8), R12
-	VBROADCASTSD (DI), Z14
-	VFNMADD231PD Z0, Z14, Z13
-	VBROADCASTSD (DI)(R8*1), Z14
-	VFNMADD231PD Z1, Z14, Z13
-	VBROADCASTSD (DI)(R8*2), Z14
-	VFNMADD231PD Z2, Z14, Z13
-	VBROADCASTSD (DI)(R9*1), Z14
-	VFNMADD231PD Z3, Z14, Z13
-	VBROADCASTSD (DI)(R8*4), Z14
-	VFNMADD231PD Z4, Z14, Z13
-	VBROADCASTSD (DI)(R10*1), Z14
-	VFNMADD231PD Z5, Z14, Z13
-	VBROADCASTSD (DI)(R9*2), Z14
-	VFNMADD231PD Z6, Z14, Z13
-	VBROADCASTSD (DI)(R11*1), Z14
-	VFNMADD231PD Z7, Z14, Z13
-	VBROADCASTSD (R12), Z14
-	VFNMADD231PD Z8, Z14, Z13
-	VBROADCASTSD (R12)(R8*1), Z14
-	VFNMADD231PD Z9, Z14, Z13
-	VBROADCASTSD (R12)(R8*2), Z14
-	VFNMADD231PD Z10, Z14, Z13
-	VBROADCASTSD (R12)(R9*1), Z14
-	VFNMADD231PD Z11, Z14, Z13
-	VBROADCASTSD (R12)(R8*4), Z14
-	VFNMADD231PD Z12, Z14, Z13
+	VBROADCASTSD (DI), Z16
+	VFNMADD231PD Z0, Z16, Z13
+	VBROADCASTSD (DI)(R8*1), Z16
+	VFNMADD231PD Z1, Z16, Z13
+	VBROADCASTSD (DI)(R8*2), Z16
+	VFNMADD231PD Z2, Z16, Z13
+	VBROADCASTSD (DI)(R9*1), Z16
+	VFNMADD231PD Z3, Z16, Z13
+	VBROADCASTSD (DI)(R8*4), Z16
+	VFNMADD231PD Z4, Z16, Z13
+	VBROADCASTSD (DI)(R10*1), Z16
+	VFNMADD231PD Z5, Z16, Z13
+	VBROADCASTSD (DI)(R9*2), Z16
+	VFNMADD231PD Z6, Z16, Z13
+	VBROADCASTSD (DI)(R11*1), Z16
+	VFNMADD231PD Z7, Z16, Z13
+	VBROADCASTSD (R12), Z16
+	VFNMADD231PD Z8, Z16, Z13
+	VBROADCASTSD (R12)(R8*1), Z16
+	VFNMADD231PD Z9, Z16, Z13
+	VBROADCASTSD (R12)(R8*2), Z16
+	VFNMADD231PD Z10, Z16, Z13
+	VBROADCASTSD (R12)(R9*1), Z16
+	VFNMADD231PD Z11, Z16, Z13
+	VBROADCASTSD (R12)(R8*4), Z16
+	VFNMADD231PD Z12, Z16, Z13
 	TESTQ        DX, DX
 	JZ           one13
-	VBROADCASTSD (DX), Z14
-	VMULPD       Z14, Z13, Z13
+	VBROADCASTSD (DX), Z16
+	VMULPD       Z16, Z13, Z13
 
 one13:
 	VMOVUPD Z13, K1, (AX)
@@ -19133,40 +19295,39 @@ one13:
 
 next13:
 	ADDQ         BX, DI
-	VMOVUPD.Z    (AX), K1, Z14
 	LEAQ         (DI)(R8*8), R12
-	VBROADCASTSD (DI), Z15
-	VFNMADD231PD Z0, Z15, Z14
-	VBROADCASTSD (DI)(R8*1), Z15
-	VFNMADD231PD Z1, Z15, Z14
-	VBROADCASTSD (DI)(R8*2), Z15
-	VFNMADD231PD Z2, Z15, Z14
-	VBROADCASTSD (DI)(R9*1), Z15
-	VFNMADD231PD Z3, Z15, Z14
-	VBROADCASTSD (DI)(R8*4), Z15
-	VFNMADD231PD Z4, Z15, Z14
-	VBROADCASTSD (DI)(R10*1), Z15
-	VFNMADD231PD Z5, Z15, Z14
-	VBROADCASTSD (DI)(R9*2), Z15
-	VFNMADD231PD Z6, Z15, Z14
-	VBROADCASTSD (DI)(R11*1), Z15
-	VFNMADD231PD Z7, Z15, Z14
-	VBROADCASTSD (R12), Z15
-	VFNMADD231PD Z8, Z15, Z14
-	VBROADCASTSD (R12)(R8*1), Z15
-	VFNMADD231PD Z9, Z15, Z14
-	VBROADCASTSD (R12)(R8*2), Z15
-	VFNMADD231PD Z10, Z15, Z14
-	VBROADCASTSD (R12)(R9*1), Z15
-	VFNMADD231PD Z11, Z15, Z14
-	VBROADCASTSD (R12)(R8*4), Z15
-	VFNMADD231PD Z12, Z15, Z14
-	VBROADCASTSD (R12)(R10*1), Z15
-	VFNMADD231PD Z13, Z15, Z14
+	VBROADCASTSD (DI), Z16
+	VFNMADD231PD Z0, Z16, Z14
+	VBROADCASTSD (DI)(R8*1), Z16
+	VFNMADD231PD Z1, Z16, Z14
+	VBROADCASTSD (DI)(R8*2), Z16
+	VFNMADD231PD Z2, Z16, Z14
+	VBROADCASTSD (DI)(R9*1), Z16
+	VFNMADD231PD Z3, Z16, Z14
+	VBROADCASTSD (DI)(R8*4), Z16
+	VFNMADD231PD Z4, Z16, Z14
+	VBROADCASTSD (DI)(R10*1), Z16
+	VFNMADD231PD Z5, Z16, Z14
+	VBROADCASTSD (DI)(R9*2), Z16
+	VFNMADD231PD Z6, Z16, Z14
+	VBROADCASTSD (DI)(R11*1), Z16
+	VFNMADD231PD Z7, Z16, Z14
+	VBROADCASTSD (R12), Z16
+	VFNMADD231PD Z8, Z16, Z14
+	VBROADCASTSD (R12)(R8*1), Z16
+	VFNMADD231PD Z9, Z16, Z14
+	VBROADCASTSD (R12)(R8*2), Z16
+	VFNMADD231PD Z10, Z16, Z14
+	VBROADCASTSD (R12)(R9*1), Z16
+	VFNMADD231PD Z11, Z16, Z14
+	VBROADCASTSD (R12)(R8*4), Z16
+	VFNMADD231PD Z12, Z16, Z14
+	VBROADCASTSD (R12)(R10*1), Z16
+	VFNMADD231PD Z13, Z16, Z14
 	TESTQ        DX, DX
 	JZ           one14
-	VBROADCASTSD (DX), Z15
-	VMULPD       Z15, Z14, Z14
+	VBROADCASTSD (DX), Z16
+	VMULPD       Z16, Z14, Z14
 
 one14:
 	VMOVUPD Z14, K1, (AX)
@@ -19179,7 +19340,6 @@ one14:
 
 next14:
 	ADDQ         BX, DI
-	VMOVUPD.Z    (AX), K1, Z15
 	LEAQ         (DI)(R8*8), R12
 	VBROADCASTSD (DI), Z16
 	VFNMADD231PD Z0, Z16, Z15
@@ -19224,16 +19384,8 @@ done:
 	RET
 
 // func solvePairs_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·solvePairs_4_avx512(SB), NOSPLIT, $0-80
-	MOVQ   cols+64(FP), AX
-	SHLQ   $0x01, AX
-	SUBQ   $+24, AX
-	MOVQ   $0x00000000000000ff, CX
-	NEGQ   AX
-	ADDQ   $+8, AX
-	SHRXQ  AX, CX, CX
-	KMOVW  CX, K1
 	MOVQ   b+0(FP), AX
 	MOVQ   ldb+8(FP), CX
 	SHLQ   $0x03, CX
@@ -19241,56 +19393,59 @@ TEXT ·solvePairs_4_avx512(SB), NOSPLIT, $0-80
 	MOVQ   down+24(FP), BX
 	SHLQ   $0x03, BX
 	MOVQ   d+40(FP), SI
+	MOVQ   cols+64(FP), DI
+	SHLQ   $0x04, DI
+	SUBQ   $+64, DI
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	VXORPD Z2, Z2, Z2
 	VXORPD Z3, Z3, Z3
-	MOVQ   AX, DI
-	MOVQ   order+56(FP), R8
+	MOVQ   AX, R8
+	MOVQ   order+56(FP), R9
 
 row:
-	VXORPD    Z4, Z4, Z4
-	VXORPD    Z5, Z5, Z5
-	VXORPD    Z6, Z6, Z6
-	VXORPD    Z7, Z7, Z7
-	VMOVUPD   (DI), Z8
-	VMOVUPD   64(DI), Z9
-	VMOVUPD   128(DI), Z10
-	VMOVUPD.Z 192(DI), K1, Z11
-	MOVQ      order+56(FP), R9
-	SUBQ      R8, R9
-	JZ        pivot
-	DECQ      R9
-	MOVQ      DX, R10
-	MOVQ      AX, R11
-	MOVQ      across+32(FP), R12
-	SHLQ      $0x03, R12
-	TESTQ     R9, R9
-	JZ        entryDone
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VXORPD  Z6, Z6, Z6
+	VXORPD  Z7, Z7, Z7
+	VMOVUPD (R8), Z8
+	VMOVUPD 64(R8), Z9
+	VMOVUPD 128(R8), Z10
+	VMOVUPD (R8)(DI*1), Z11
+	MOVQ    order+56(FP), R10
+	SUBQ    R9, R10
+	JZ      pivot
+	DECQ    R10
+	MOVQ    DX, R11
+	MOVQ    AX, R12
+	MOVQ    across+32(FP), R13
+	SHLQ    $0x03, R13
+	TESTQ   R10, R10
+	JZ      entryDone
 
 entry:
-	VBROADCASTSD (R10), Z12
-	VBROADCASTSD 8(R10), Z13
-	ADDQ         R12, R10
-	VMOVUPD      (R11), Z14
+	VBROADCASTSD (R11), Z12
+	VBROADCASTSD 8(R11), Z13
+	ADDQ         R13, R11
+	VMOVUPD      (R12), Z14
 	VFNMADD231PD Z14, Z12, Z8
 	VFNMADD231PD Z14, Z13, Z4
-	VMOVUPD      64(R11), Z14
+	VMOVUPD      64(R12), Z14
 	VFNMADD231PD Z14, Z12, Z9
 	VFNMADD231PD Z14, Z13, Z5
-	VMOVUPD      128(R11), Z14
+	VMOVUPD      128(R12), Z14
 	VFNMADD231PD Z14, Z12, Z10
 	VFNMADD231PD Z14, Z13, Z6
-	VMOVUPD.Z    192(R11), K1, Z14
+	VMOVUPD      (R12)(DI*1), Z14
 	VFNMADD231PD Z14, Z12, Z11
 	VFNMADD231PD Z14, Z13, Z7
-	ADDQ         CX, R11
-	DECQ         R9
+	ADDQ         CX, R12
+	DECQ         R10
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSD    (R10), Z12
-	VBROADCASTSD    8(R10), Z13
+	VBROADCASTSD    (R11), Z12
+	VBROADCASTSD    8(R11), Z13
 	VFNMADD231PD    Z0, Z12, Z8
 	VFNMADD231PD    Z0, Z13, Z4
 	VFNMADD231PD    Z1, Z12, Z9
@@ -19299,8 +19454,8 @@ entryDone:
 	VFNMADD231PD    Z2, Z13, Z6
 	VFNMADD231PD    Z3, Z12, Z11
 	VFNMADD231PD    Z3, Z13, Z7
-	MOVQ            signs+48(FP), R9
-	VBROADCASTF64X2 (R9), Z0
+	MOVQ            signs+48(FP), R10
+	VBROADCASTF64X2 (R10), Z0
 	VPERMILPD       $0x55, Z4, Z1
 	VFMADD231PD     Z1, Z0, Z8
 	VPERMILPD       $0x55, Z5, Z1
@@ -19313,8 +19468,8 @@ entryDone:
 pivot:
 	TESTQ           SI, SI
 	JZ              one
-	MOVQ            signs+48(FP), R9
-	VBROADCASTF64X2 (R9), Z0
+	MOVQ            signs+48(FP), R10
+	VBROADCASTF64X2 (R10), Z0
 	VBROADCASTSD    (SI), Z1
 	VBROADCASTSD    8(SI), Z2
 	ADDQ            $+16, SI
@@ -19336,32 +19491,24 @@ pivot:
 	VFMADD231PD     Z3, Z2, Z11
 
 one:
-	VMOVUPD Z8, (DI)
+	VMOVUPD Z8, (R8)
 	VMOVAPD Z8, Z0
-	VMOVUPD Z9, 64(DI)
+	VMOVUPD Z9, 64(R8)
 	VMOVAPD Z9, Z1
-	VMOVUPD Z10, 128(DI)
+	VMOVUPD Z10, 128(R8)
 	VMOVAPD Z10, Z2
-	VMOVUPD Z11, K1, 192(DI)
+	VMOVUPD Z11, (R8)(DI*1)
 	VMOVAPD Z11, Z3
-	ADDQ    CX, DI
+	ADDQ    CX, R8
 	ADDQ    BX, DX
-	DECQ    R8
+	DECQ    R9
 	JNZ     row
 	VZEROUPPER
 	RET
 
 // func multiplyPairs_4_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·multiplyPairs_4_avx512(SB), NOSPLIT, $0-80
-	MOVQ  cols+64(FP), AX
-	SHLQ  $0x01, AX
-	SUBQ  $+24, AX
-	MOVQ  $0x00000000000000ff, CX
-	NEGQ  AX
-	ADDQ  $+8, AX
-	SHRXQ AX, CX, CX
-	KMOVW CX, K1
 	MOVQ  b+0(FP), AX
 	MOVQ  ldb+8(FP), CX
 	SHLQ  $0x03, CX
@@ -19369,29 +19516,32 @@ TEXT ·multiplyPairs_4_avx512(SB), NOSPLIT, $0-80
 	MOVQ  down+24(FP), BX
 	SHLQ  $0x03, BX
 	MOVQ  d+40(FP), SI
-	MOVQ  order+56(FP), DI
-	MOVQ  CX, R8
-	DECQ  DI
-	IMULQ DI, R8
-	ADDQ  AX, R8
-	MOVQ  BX, R9
-	IMULQ DI, R9
-	ADDQ  R9, DX
+	MOVQ  cols+64(FP), DI
+	SHLQ  $0x04, DI
+	SUBQ  $+64, DI
+	MOVQ  order+56(FP), R8
+	MOVQ  CX, R9
+	DECQ  R8
+	IMULQ R8, R9
+	ADDQ  AX, R9
+	MOVQ  BX, R10
+	IMULQ R8, R10
+	ADDQ  R10, DX
 	TESTQ SI, SI
 	JZ    row
-	MOVQ  DI, R9
-	SHLQ  $0x04, R9
-	ADDQ  R9, SI
+	MOVQ  R8, R10
+	SHLQ  $0x04, R10
+	ADDQ  R10, SI
 
 row:
 	VXORPD       Z0, Z0, Z0
 	VXORPD       Z1, Z1, Z1
 	VXORPD       Z2, Z2, Z2
 	VXORPD       Z3, Z3, Z3
-	VMOVUPD      (R8), Z4
-	VMOVUPD      64(R8), Z5
-	VMOVUPD      128(R8), Z6
-	VMOVUPD.Z    192(R8), K1, Z7
+	VMOVUPD      (R9), Z4
+	VMOVUPD      64(R9), Z5
+	VMOVUPD      128(R9), Z6
+	VMOVUPD      (R9)(DI*1), Z7
 	TESTQ        SI, SI
 	JZ           one
 	VBROADCASTSD (SI), Z8
@@ -19407,37 +19557,37 @@ row:
 	VMULPD       Z8, Z7, Z7
 
 one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x03, R12
-	TESTQ R9, R9
+	MOVQ  R8, R10
+	MOVQ  DX, R11
+	MOVQ  AX, R12
+	MOVQ  across+32(FP), R13
+	SHLQ  $0x03, R13
+	TESTQ R10, R10
 	JZ    entryDone
 
 entry:
-	VBROADCASTSD (R10), Z8
-	VBROADCASTSD 8(R10), Z9
-	ADDQ         R12, R10
-	VMOVUPD      (R11), Z10
+	VBROADCASTSD (R11), Z8
+	VBROADCASTSD 8(R11), Z9
+	ADDQ         R13, R11
+	VMOVUPD      (R12), Z10
 	VFMADD231PD  Z10, Z8, Z4
 	VFMADD231PD  Z10, Z9, Z0
-	VMOVUPD      64(R11), Z10
+	VMOVUPD      64(R12), Z10
 	VFMADD231PD  Z10, Z8, Z5
 	VFMADD231PD  Z10, Z9, Z1
-	VMOVUPD      128(R11), Z10
+	VMOVUPD      128(R12), Z10
 	VFMADD231PD  Z10, Z8, Z6
 	VFMADD231PD  Z10, Z9, Z2
-	VMOVUPD.Z    192(R11), K1, Z10
+	VMOVUPD      (R12)(DI*1), Z10
 	VFMADD231PD  Z10, Z8, Z7
 	VFMADD231PD  Z10, Z9, Z3
-	ADDQ         CX, R11
-	DECQ         R9
+	ADDQ         CX, R12
+	DECQ         R10
 	JNZ          entry
 
 entryDone:
-	MOVQ            signs+48(FP), R9
-	VBROADCASTF64X2 (R9), Z8
+	MOVQ            signs+48(FP), R10
+	VBROADCASTF64X2 (R10), Z8
 	VPERMILPD       $0x55, Z0, Z0
 	VFMADD231PD     Z0, Z8, Z4
 	VPERMILPD       $0x55, Z1, Z0
@@ -19446,28 +19596,20 @@ entryDone:
 	VFMADD231PD     Z0, Z8, Z6
 	VPERMILPD       $0x55, Z3, Z0
 	VFMADD231PD     Z0, Z8, Z7
-	VMOVUPD         Z4, (R8)
-	VMOVUPD         Z5, 64(R8)
-	VMOVUPD         Z6, 128(R8)
-	VMOVUPD         Z7, K1, 192(R8)
-	SUBQ            CX, R8
+	VMOVUPD         Z4, (R9)
+	VMOVUPD         Z5, 64(R9)
+	VMOVUPD         Z6, 128(R9)
+	VMOVUPD         Z7, (R9)(DI*1)
+	SUBQ            CX, R9
 	SUBQ            BX, DX
-	DECQ            DI
+	DECQ            R8
 	JGE             row
 	VZEROUPPER
 	RET
 
-// func solvePairs_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
-TEXT ·solvePairs_2_avx512(SB), NOSPLIT, $0-80
-	MOVQ   cols+64(FP), AX
-	SHLQ   $0x01, AX
-	SUBQ   $+8, AX
-	MOVQ   $0x00000000000000ff, CX
-	NEGQ   AX
-	ADDQ   $+8, AX
-	SHRXQ  AX, CX, CX
-	KMOVW  CX, K1
+// func solvePairs_3_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·solvePairs_3_avx512(SB), NOSPLIT, $0-80
 	MOVQ   b+0(FP), AX
 	MOVQ   ldb+8(FP), CX
 	SHLQ   $0x03, CX
@@ -19475,50 +19617,251 @@ TEXT ·solvePairs_2_avx512(SB), NOSPLIT, $0-80
 	MOVQ   down+24(FP), BX
 	SHLQ   $0x03, BX
 	MOVQ   d+40(FP), SI
+	MOVQ   cols+64(FP), DI
+	SHLQ   $0x04, DI
+	SUBQ   $+64, DI
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
-	MOVQ   AX, DI
-	MOVQ   order+56(FP), R8
+	VXORPD Z2, Z2, Z2
+	MOVQ   AX, R8
+	MOVQ   order+56(FP), R9
 
 row:
-	VXORPD    Z2, Z2, Z2
-	VXORPD    Z3, Z3, Z3
-	VMOVUPD   (DI), Z4
-	VMOVUPD.Z 64(DI), K1, Z5
-	MOVQ      order+56(FP), R9
-	SUBQ      R8, R9
-	JZ        pivot
-	DECQ      R9
-	MOVQ      DX, R10
-	MOVQ      AX, R11
-	MOVQ      across+32(FP), R12
-	SHLQ      $0x03, R12
-	TESTQ     R9, R9
-	JZ        entryDone
+	VXORPD  Z3, Z3, Z3
+	VXORPD  Z4, Z4, Z4
+	VXORPD  Z5, Z5, Z5
+	VMOVUPD (R8), Z6
+	VMOVUPD 64(R8), Z7
+	VMOVUPD (R8)(DI*1), Z8
+	MOVQ    order+56(FP), R10
+	SUBQ    R9, R10
+	JZ      pivot
+	DECQ    R10
+	MOVQ    DX, R11
+	MOVQ    AX, R12
+	MOVQ    across+32(FP), R13
+	SHLQ    $0x03, R13
+	TESTQ   R10, R10
+	JZ      entryDone
 
 entry:
-	VBROADCASTSD (R10), Z6
-	VBROADCASTSD 8(R10), Z7
-	ADDQ         R12, R10
-	VMOVUPD      (R11), Z8
-	VFNMADD231PD Z8, Z6, Z4
-	VFNMADD231PD Z8, Z7, Z2
-	VMOVUPD.Z    64(R11), K1, Z8
-	VFNMADD231PD Z8, Z6, Z5
-	VFNMADD231PD Z8, Z7, Z3
-	ADDQ         CX, R11
-	DECQ         R9
+	VBROADCASTSD (R11), Z9
+	VBROADCASTSD 8(R11), Z10
+	ADDQ         R13, R11
+	VMOVUPD      (R12), Z11
+	VFNMADD231PD Z11, Z9, Z6
+	VFNMADD231PD Z11, Z10, Z3
+	VMOVUPD      64(R12), Z11
+	VFNMADD231PD Z11, Z9, Z7
+	VFNMADD231PD Z11, Z10, Z4
+	VMOVUPD      (R12)(DI*1), Z11
+	VFNMADD231PD Z11, Z9, Z8
+	VFNMADD231PD Z11, Z10, Z5
+	ADDQ         CX, R12
+	DECQ         R10
 	JNZ          entry
 
 entryDone:
-	VBROADCASTSD    (R10), Z6
-	VBROADCASTSD    8(R10), Z7
+	VBROADCASTSD    (R11), Z9
+	VBROADCASTSD    8(R11), Z10
+	VFNMADD231PD    Z0, Z9, Z6
+	VFNMADD231PD    Z0, Z10, Z3
+	VFNMADD231PD    Z1, Z9, Z7
+	VFNMADD231PD    Z1, Z10, Z4
+	VFNMADD231PD    Z2, Z9, Z8
+	VFNMADD231PD    Z2, Z10, Z5
+	MOVQ            signs+48(FP), R10
+	VBROADCASTF64X2 (R10), Z0
+	VPERMILPD       $0x55, Z3, Z1
+	VFMADD231PD     Z1, Z0, Z6
+	VPERMILPD       $0x55, Z4, Z1
+	VFMADD231PD     Z1, Z0, Z7
+	VPERMILPD       $0x55, Z5, Z1
+	VFMADD231PD     Z1, Z0, Z8
+
+pivot:
+	TESTQ           SI, SI
+	JZ              one
+	MOVQ            signs+48(FP), R10
+	VBROADCASTF64X2 (R10), Z0
+	VBROADCASTSD    (SI), Z1
+	VBROADCASTSD    8(SI), Z2
+	ADDQ            $+16, SI
+	VPERMILPD       $0x55, Z6, Z3
+	VMULPD          Z0, Z3, Z3
+	VMULPD          Z1, Z6, Z6
+	VFMADD231PD     Z3, Z2, Z6
+	VPERMILPD       $0x55, Z7, Z3
+	VMULPD          Z0, Z3, Z3
+	VMULPD          Z1, Z7, Z7
+	VFMADD231PD     Z3, Z2, Z7
+	VPERMILPD       $0x55, Z8, Z3
+	VMULPD          Z0, Z3, Z3
+	VMULPD          Z1, Z8, Z8
+	VFMADD231PD     Z3, Z2, Z8
+
+one:
+	VMOVUPD Z6, (R8)
+	VMOVAPD Z6, Z0
+	VMOVUPD Z7, 64(R8)
+	VMOVAPD Z7, Z1
+	VMOVUPD Z8, (R8)(DI*1)
+	VMOVAPD Z8, Z2
+	ADDQ    CX, R8
+	ADDQ    BX, DX
+	DECQ    R9
+	JNZ     row
+	VZEROUPPER
+	RET
+
+// func multiplyPairs_3_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·multiplyPairs_3_avx512(SB), NOSPLIT, $0-80
+	MOVQ  b+0(FP), AX
+	MOVQ  ldb+8(FP), CX
+	SHLQ  $0x03, CX
+	MOVQ  a+16(FP), DX
+	MOVQ  down+24(FP), BX
+	SHLQ  $0x03, BX
+	MOVQ  d+40(FP), SI
+	MOVQ  cols+64(FP), DI
+	SHLQ  $0x04, DI
+	SUBQ  $+64, DI
+	MOVQ  order+56(FP), R8
+	MOVQ  CX, R9
+	DECQ  R8
+	IMULQ R8, R9
+	ADDQ  AX, R9
+	MOVQ  BX, R10
+	IMULQ R8, R10
+	ADDQ  R10, DX
+	TESTQ SI, SI
+	JZ    row
+	MOVQ  R8, R10
+	SHLQ  $0x04, R10
+	ADDQ  R10, SI
+
+row:
+	VXORPD       Z0, Z0, Z0
+	VXORPD       Z1, Z1, Z1
+	VXORPD       Z2, Z2, Z2
+	VMOVUPD      (R9), Z3
+	VMOVUPD      64(R9), Z4
+	VMOVUPD      (R9)(DI*1), Z5
+	TESTQ        SI, SI
+	JZ           one
+	VBROADCASTSD (SI), Z6
+	VBROADCASTSD 8(SI), Z2
+	ADDQ         $-16, SI
+	VMULPD       Z2, Z3, Z0
+	VMULPD       Z6, Z3, Z3
+	VMULPD       Z2, Z4, Z1
+	VMULPD       Z6, Z4, Z4
+	VMULPD       Z2, Z5, Z2
+	VMULPD       Z6, Z5, Z5
+
+one:
+	MOVQ  R8, R10
+	MOVQ  DX, R11
+	MOVQ  AX, R12
+	MOVQ  across+32(FP), R13
+	SHLQ  $0x03, R13
+	TESTQ R10, R10
+	JZ    entryDone
+
+entry:
+	VBROADCASTSD (R11), Z6
+	VBROADCASTSD 8(R11), Z7
+	ADDQ         R13, R11
+	VMOVUPD      (R12), Z8
+	VFMADD231PD  Z8, Z6, Z3
+	VFMADD231PD  Z8, Z7, Z0
+	VMOVUPD      64(R12), Z8
+	VFMADD231PD  Z8, Z6, Z4
+	VFMADD231PD  Z8, Z7, Z1
+	VMOVUPD      (R12)(DI*1), Z8
+	VFMADD231PD  Z8, Z6, Z5
+	VFMADD231PD  Z8, Z7, Z2
+	ADDQ         CX, R12
+	DECQ         R10
+	JNZ          entry
+
+entryDone:
+	MOVQ            signs+48(FP), R10
+	VBROADCASTF64X2 (R10), Z6
+	VPERMILPD       $0x55, Z0, Z0
+	VFMADD231PD     Z0, Z6, Z3
+	VPERMILPD       $0x55, Z1, Z0
+	VFMADD231PD     Z0, Z6, Z4
+	VPERMILPD       $0x55, Z2, Z0
+	VFMADD231PD     Z0, Z6, Z5
+	VMOVUPD         Z3, (R9)
+	VMOVUPD         Z4, 64(R9)
+	VMOVUPD         Z5, (R9)(DI*1)
+	SUBQ            CX, R9
+	SUBQ            BX, DX
+	DECQ            R8
+	JGE             row
+	VZEROUPPER
+	RET
+
+// func solvePairs_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·solvePairs_2_avx512(SB), NOSPLIT, $0-80
+	MOVQ   b+0(FP), AX
+	MOVQ   ldb+8(FP), CX
+	SHLQ   $0x03, CX
+	MOVQ   a+16(FP), DX
+	MOVQ   down+24(FP), BX
+	SHLQ   $0x03, BX
+	MOVQ   d+40(FP), SI
+	MOVQ   cols+64(FP), DI
+	SHLQ   $0x04, DI
+	SUBQ   $+64, DI
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	MOVQ   AX, R8
+	MOVQ   order+56(FP), R9
+
+row:
+	VXORPD  Z2, Z2, Z2
+	VXORPD  Z3, Z3, Z3
+	VMOVUPD (R8), Z4
+	VMOVUPD (R8)(DI*1), Z5
+	MOVQ    order+56(FP), R10
+	SUBQ    R9, R10
+	JZ      pivot
+	DECQ    R10
+	MOVQ    DX, R11
+	MOVQ    AX, R12
+	MOVQ    across+32(FP), R13
+	SHLQ    $0x03, R13
+	TESTQ   R10, R10
+	JZ      entryDone
+
+entry:
+	VBROADCASTSD (R11), Z6
+	VBROADCASTSD 8(R11), Z7
+	ADDQ         R13, R11
+	VMOVUPD      (R12), Z8
+	VFNMADD231PD Z8, Z6, Z4
+	VFNMADD231PD Z8, Z7, Z2
+	VMOVUPD      (R12)(DI*1), Z8
+	VFNMADD231PD Z8, Z6, Z5
+	VFNMADD231PD Z8, Z7, Z3
+	ADDQ         CX, R12
+	DECQ         R10
+	JNZ          entry
+
+entryDone:
+	VBROADCASTSD    (R11), Z6
+	VBROADCASTSD    8(R11), Z7
 	VFNMADD231PD    Z0, Z6, Z4
 	VFNMADD231PD    Z0, Z7, Z2
 	VFNMADD231PD    Z1, Z6, Z5
 	VFNMADD231PD    Z1, Z7, Z3
-	MOVQ            signs+48(FP), R9
-	VBROADCASTF64X2 (R9), Z0
+	MOVQ            signs+48(FP), R10
+	VBROADCASTF64X2 (R10), Z0
 	VPERMILPD       $0x55, Z2, Z1
 	VFMADD231PD     Z1, Z0, Z4
 	VPERMILPD       $0x55, Z3, Z1
@@ -19527,8 +19870,8 @@ entryDone:
 pivot:
 	TESTQ           SI, SI
 	JZ              one
-	MOVQ            signs+48(FP), R9
-	VBROADCASTF64X2 (R9), Z0
+	MOVQ            signs+48(FP), R10
+	VBROADCASTF64X2 (R10), Z0
 	VBROADCASTSD    (SI), Z1
 	VBROADCASTSD    8(SI), Z2
 	ADDQ            $+16, SI
@@ -19542,28 +19885,20 @@ pivot:
 	VFMADD231PD     Z3, Z2, Z5
 
 one:
-	VMOVUPD Z4, (DI)
+	VMOVUPD Z4, (R8)
 	VMOVAPD Z4, Z0
-	VMOVUPD Z5, K1, 64(DI)
+	VMOVUPD Z5, (R8)(DI*1)
 	VMOVAPD Z5, Z1
-	ADDQ    CX, DI
+	ADDQ    CX, R8
 	ADDQ    BX, DX
-	DECQ    R8
+	DECQ    R9
 	JNZ     row
 	VZEROUPPER
 	RET
 
 // func multiplyPairs_2_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·multiplyPairs_2_avx512(SB), NOSPLIT, $0-80
-	MOVQ  cols+64(FP), AX
-	SHLQ  $0x01, AX
-	SUBQ  $+8, AX
-	MOVQ  $0x00000000000000ff, CX
-	NEGQ  AX
-	ADDQ  $+8, AX
-	SHRXQ AX, CX, CX
-	KMOVW CX, K1
 	MOVQ  b+0(FP), AX
 	MOVQ  ldb+8(FP), CX
 	SHLQ  $0x03, CX
@@ -19571,25 +19906,28 @@ TEXT ·multiplyPairs_2_avx512(SB), NOSPLIT, $0-80
 	MOVQ  down+24(FP), BX
 	SHLQ  $0x03, BX
 	MOVQ  d+40(FP), SI
-	MOVQ  order+56(FP), DI
-	MOVQ  CX, R8
-	DECQ  DI
-	IMULQ DI, R8
-	ADDQ  AX, R8
-	MOVQ  BX, R9
-	IMULQ DI, R9
-	ADDQ  R9, DX
+	MOVQ  cols+64(FP), DI
+	SHLQ  $0x04, DI
+	SUBQ  $+64, DI
+	MOVQ  order+56(FP), R8
+	MOVQ  CX, R9
+	DECQ  R8
+	IMULQ R8, R9
+	ADDQ  AX, R9
+	MOVQ  BX, R10
+	IMULQ R8, R10
+	ADDQ  R10, DX
 	TESTQ SI, SI
 	JZ    row
-	MOVQ  DI, R9
-	SHLQ  $0x04, R9
-	ADDQ  R9, SI
+	MOVQ  R8, R10
+	SHLQ  $0x04, R10
+	ADDQ  R10, SI
 
 row:
 	VXORPD       Z0, Z0, Z0
 	VXORPD       Z1, Z1, Z1
-	VMOVUPD      (R8), Z2
-	VMOVUPD.Z    64(R8), K1, Z3
+	VMOVUPD      (R9), Z2
+	VMOVUPD      (R9)(DI*1), Z3
 	TESTQ        SI, SI
 	JZ           one
 	VBROADCASTSD (SI), Z4
@@ -19601,54 +19939,47 @@ row:
 	VMULPD       Z4, Z3, Z3
 
 one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x03, R12
-	TESTQ R9, R9
+	MOVQ  R8, R10
+	MOVQ  DX, R11
+	MOVQ  AX, R12
+	MOVQ  across+32(FP), R13
+	SHLQ  $0x03, R13
+	TESTQ R10, R10
 	JZ    entryDone
 
 entry:
-	VBROADCASTSD (R10), Z4
-	VBROADCASTSD 8(R10), Z5
-	ADDQ         R12, R10
-	VMOVUPD      (R11), Z6
+	VBROADCASTSD (R11), Z4
+	VBROADCASTSD 8(R11), Z5
+	ADDQ         R13, R11
+	VMOVUPD      (R12), Z6
 	VFMADD231PD  Z6, Z4, Z2
 	VFMADD231PD  Z6, Z5, Z0
-	VMOVUPD.Z    64(R11), K1, Z6
+	VMOVUPD      (R12)(DI*1), Z6
 	VFMADD231PD  Z6, Z4, Z3
 	VFMADD231PD  Z6, Z5, Z1
-	ADDQ         CX, R11
-	DECQ         R9
+	ADDQ         CX, R12
+	DECQ         R10
 	JNZ          entry
 
 entryDone:
-	MOVQ            signs+48(FP), R9
-	VBROADCASTF64X2 (R9), Z4
+	MOVQ            signs+48(FP), R10
+	VBROADCASTF64X2 (R10), Z4
 	VPERMILPD       $0x55, Z0, Z0
 	VFMADD231PD     Z0, Z4, Z2
 	VPERMILPD       $0x55, Z1, Z0
 	VFMADD231PD     Z0, Z4, Z3
-	VMOVUPD         Z2, (R8)
-	VMOVUPD         Z3, K1, 64(R8)
-	SUBQ            CX, R8
+	VMOVUPD         Z2, (R9)
+	VMOVUPD         Z3, (R9)(DI*1)
+	SUBQ            CX, R9
 	SUBQ            BX, DX
-	DECQ            DI
+	DECQ            R8
 	JGE             row
 	VZEROUPPER
 	RET
 
 // func solvePairs_1_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·solvePairs_1_avx512(SB), NOSPLIT, $0-80
-	MOVQ   cols+64(FP), AX
-	SHLQ   $0x01, AX
-	MOVQ   $0x00000000000000ff, CX
-	NEGQ   AX
-	ADDQ   $+8, AX
-	SHRXQ  AX, CX, CX
-	KMOVW  CX, K1
 	MOVQ   b+0(FP), AX
 	MOVQ   ldb+8(FP), CX
 	SHLQ   $0x03, CX
@@ -19661,24 +19992,24 @@ TEXT ·solvePairs_1_avx512(SB), NOSPLIT, $0-80
 	MOVQ   order+56(FP), R8
 
 row:
-	VXORPD    Z1, Z1, Z1
-	VMOVUPD.Z (DI), K1, Z2
-	MOVQ      order+56(FP), R9
-	SUBQ      R8, R9
-	JZ        pivot
-	DECQ      R9
-	MOVQ      DX, R10
-	MOVQ      AX, R11
-	MOVQ      across+32(FP), R12
-	SHLQ      $0x03, R12
-	TESTQ     R9, R9
-	JZ        entryDone
+	VXORPD  Z1, Z1, Z1
+	VMOVUPD (DI), Z2
+	MOVQ    order+56(FP), R9
+	SUBQ    R8, R9
+	JZ      pivot
+	DECQ    R9
+	MOVQ    DX, R10
+	MOVQ    AX, R11
+	MOVQ    across+32(FP), R12
+	SHLQ    $0x03, R12
+	TESTQ   R9, R9
+	JZ      entryDone
 
 entry:
 	VBROADCASTSD (R10), Z3
 	VBROADCASTSD 8(R10), Z4
 	ADDQ         R12, R10
-	VMOVUPD.Z    (R11), K1, Z5
+	VMOVUPD      (R11), Z5
 	VFNMADD231PD Z5, Z3, Z2
 	VFNMADD231PD Z5, Z4, Z1
 	ADDQ         CX, R11
@@ -19709,7 +20040,7 @@ pivot:
 	VFMADD231PD     Z4, Z3, Z2
 
 one:
-	VMOVUPD Z2, K1, (DI)
+	VMOVUPD Z2, (DI)
 	VMOVAPD Z2, Z0
 	ADDQ    CX, DI
 	ADDQ    BX, DX
@@ -19719,15 +20050,8 @@ one:
 	RET
 
 // func multiplyPairs_1_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
-// Requires: AVX, AVX512DQ, AVX512F, BMI2
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·multiplyPairs_1_avx512(SB), NOSPLIT, $0-80
-	MOVQ  cols+64(FP), AX
-	SHLQ  $0x01, AX
-	MOVQ  $0x00000000000000ff, CX
-	NEGQ  AX
-	ADDQ  $+8, AX
-	SHRXQ AX, CX, CX
-	KMOVW CX, K1
 	MOVQ  b+0(FP), AX
 	MOVQ  ldb+8(FP), CX
 	SHLQ  $0x03, CX
@@ -19751,7 +20075,7 @@ TEXT ·multiplyPairs_1_avx512(SB), NOSPLIT, $0-80
 
 row:
 	VXORPD       Z0, Z0, Z0
-	VMOVUPD.Z    (R8), K1, Z1
+	VMOVUPD      (R8), Z1
 	TESTQ        SI, SI
 	JZ           one
 	VBROADCASTSD (SI), Z2
@@ -19773,7 +20097,7 @@ entry:
 	VBROADCASTSD (R10), Z2
 	VBROADCASTSD 8(R10), Z3
 	ADDQ         R12, R10
-	VMOVUPD.Z    (R11), K1, Z4
+	VMOVUPD      (R11), Z4
 	VFMADD231PD  Z4, Z2, Z1
 	VFMADD231PD  Z4, Z3, Z0
 	ADDQ         CX, R11
@@ -19785,225 +20109,7 @@ entryDone:
 	VBROADCASTF64X2 (R9), Z2
 	VPERMILPD       $0x55, Z0, Z0
 	VFMADD231PD     Z0, Z2, Z1
-	VMOVUPD         Z1, K1, (R8)
-	SUBQ            CX, R8
-	SUBQ            BX, DX
-	DECQ            DI
-	JGE             row
-	VZEROUPPER
-	RET
-
-// func solveWholePairs_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·solveWholePairs_avx512(SB), NOSPLIT, $0-80
-	MOVQ   b+0(FP), AX
-	MOVQ   ldb+8(FP), CX
-	SHLQ   $0x03, CX
-	MOVQ   a+16(FP), DX
-	MOVQ   down+24(FP), BX
-	SHLQ   $0x03, BX
-	MOVQ   d+40(FP), SI
-	VXORPD Z0, Z0, Z0
-	VXORPD Z1, Z1, Z1
-	VXORPD Z2, Z2, Z2
-	VXORPD Z3, Z3, Z3
-	MOVQ   AX, DI
-	MOVQ   order+56(FP), R8
-
-row:
-	VXORPD  Z4, Z4, Z4
-	VXORPD  Z5, Z5, Z5
-	VXORPD  Z6, Z6, Z6
-	VXORPD  Z7, Z7, Z7
-	VMOVUPD (DI), Z8
-	VMOVUPD 64(DI), Z9
-	VMOVUPD 128(DI), Z10
-	VMOVUPD 192(DI), Z11
-	MOVQ    order+56(FP), R9
-	SUBQ    R8, R9
-	JZ      pivot
-	DECQ    R9
-	MOVQ    DX, R10
-	MOVQ    AX, R11
-	MOVQ    across+32(FP), R12
-	SHLQ    $0x03, R12
-	TESTQ   R9, R9
-	JZ      entryDone
-
-entry:
-	VBROADCASTSD (R10), Z12
-	VBROADCASTSD 8(R10), Z13
-	ADDQ         R12, R10
-	VMOVUPD      (R11), Z14
-	VFNMADD231PD Z14, Z12, Z8
-	VFNMADD231PD Z14, Z13, Z4
-	VMOVUPD      64(R11), Z14
-	VFNMADD231PD Z14, Z12, Z9
-	VFNMADD231PD Z14, Z13, Z5
-	VMOVUPD      128(R11), Z14
-	VFNMADD231PD Z14, Z12, Z10
-	VFNMADD231PD Z14, Z13, Z6
-	VMOVUPD      192(R11), Z14
-	VFNMADD231PD Z14, Z12, Z11
-	VFNMADD231PD Z14, Z13, Z7
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	VBROADCASTSD    (R10), Z12
-	VBROADCASTSD    8(R10), Z13
-	VFNMADD231PD    Z0, Z12, Z8
-	VFNMADD231PD    Z0, Z13, Z4
-	VFNMADD231PD    Z1, Z12, Z9
-	VFNMADD231PD    Z1, Z13, Z5
-	VFNMADD231PD    Z2, Z12, Z10
-	VFNMADD231PD    Z2, Z13, Z6
-	VFNMADD231PD    Z3, Z12, Z11
-	VFNMADD231PD    Z3, Z13, Z7
-	MOVQ            signs+48(FP), R9
-	VBROADCASTF64X2 (R9), Z0
-	VPERMILPD       $0x55, Z4, Z1
-	VFMADD231PD     Z1, Z0, Z8
-	VPERMILPD       $0x55, Z5, Z1
-	VFMADD231PD     Z1, Z0, Z9
-	VPERMILPD       $0x55, Z6, Z1
-	VFMADD231PD     Z1, Z0, Z10
-	VPERMILPD       $0x55, Z7, Z1
-	VFMADD231PD     Z1, Z0, Z11
-
-pivot:
-	TESTQ           SI, SI
-	JZ              one
-	MOVQ            signs+48(FP), R9
-	VBROADCASTF64X2 (R9), Z0
-	VBROADCASTSD    (SI), Z1
-	VBROADCASTSD    8(SI), Z2
-	ADDQ            $+16, SI
-	VPERMILPD       $0x55, Z8, Z3
-	VMULPD          Z0, Z3, Z3
-	VMULPD          Z1, Z8, Z8
-	VFMADD231PD     Z3, Z2, Z8
-	VPERMILPD       $0x55, Z9, Z3
-	VMULPD          Z0, Z3, Z3
-	VMULPD          Z1, Z9, Z9
-	VFMADD231PD     Z3, Z2, Z9
-	VPERMILPD       $0x55, Z10, Z3
-	VMULPD          Z0, Z3, Z3
-	VMULPD          Z1, Z10, Z10
-	VFMADD231PD     Z3, Z2, Z10
-	VPERMILPD       $0x55, Z11, Z3
-	VMULPD          Z0, Z3, Z3
-	VMULPD          Z1, Z11, Z11
-	VFMADD231PD     Z3, Z2, Z11
-
-one:
-	VMOVUPD Z8, (DI)
-	VMOVAPD Z8, Z0
-	VMOVUPD Z9, 64(DI)
-	VMOVAPD Z9, Z1
-	VMOVUPD Z10, 128(DI)
-	VMOVAPD Z10, Z2
-	VMOVUPD Z11, 192(DI)
-	VMOVAPD Z11, Z3
-	ADDQ    CX, DI
-	ADDQ    BX, DX
-	DECQ    R8
-	JNZ     row
-	VZEROUPPER
-	RET
-
-// func multiplyWholePairs_avx512(b *float64, ldb int, a *float64, down int, across int, d *float64, signs *float64, order int, cols int, index int)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·multiplyWholePairs_avx512(SB), NOSPLIT, $0-80
-	MOVQ  b+0(FP), AX
-	MOVQ  ldb+8(FP), CX
-	SHLQ  $0x03, CX
-	MOVQ  a+16(FP), DX
-	MOVQ  down+24(FP), BX
-	SHLQ  $0x03, BX
-	MOVQ  d+40(FP), SI
-	MOVQ  order+56(FP), DI
-	MOVQ  CX, R8
-	DECQ  DI
-	IMULQ DI, R8
-	ADDQ  AX, R8
-	MOVQ  BX, R9
-	IMULQ DI, R9
-	ADDQ  R9, DX
-	TESTQ SI, SI
-	JZ    row
-	MOVQ  DI, R9
-	SHLQ  $0x04, R9
-	ADDQ  R9, SI
-
-row:
-	VXORPD       Z0, Z0, Z0
-	VXORPD       Z1, Z1, Z1
-	VXORPD       Z2, Z2, Z2
-	VXORPD       Z3, Z3, Z3
-	VMOVUPD      (R8), Z4
-	VMOVUPD      64(R8), Z5
-	VMOVUPD      128(R8), Z6
-	VMOVUPD      192(R8), Z7
-	TESTQ        SI, SI
-	JZ           one
-	VBROADCASTSD (SI), Z8
-	VBROADCASTSD 8(SI), Z3
-	ADDQ         $-16, SI
-	VMULPD       Z3, Z4, Z0
-	VMULPD       Z8, Z4, Z4
-	VMULPD       Z3, Z5, Z1
-	VMULPD       Z8, Z5, Z5
-	VMULPD       Z3, Z6, Z2
-	VMULPD       Z8, Z6, Z6
-	VMULPD       Z3, Z7, Z3
-	VMULPD       Z8, Z7, Z7
-
-one:
-	MOVQ  DI, R9
-	MOVQ  DX, R10
-	MOVQ  AX, R11
-	MOVQ  across+32(FP), R12
-	SHLQ  $0x03, R12
-	TESTQ R9, R9
-	JZ    entryDone
-
-entry:
-	VBROADCASTSD (R10), Z8
-	VBROADCASTSD 8(R10), Z9
-	ADDQ         R12, R10
-	VMOVUPD      (R11), Z10
-	VFMADD231PD  Z10, Z8, Z4
-	VFMADD231PD  Z10, Z9, Z0
-	VMOVUPD      64(R11), Z10
-	VFMADD231PD  Z10, Z8, Z5
-	VFMADD231PD  Z10, Z9, Z1
-	VMOVUPD      128(R11), Z10
-	VFMADD231PD  Z10, Z8, Z6
-	VFMADD231PD  Z10, Z9, Z2
-	VMOVUPD      192(R11), Z10
-	VFMADD231PD  Z10, Z8, Z7
-	VFMADD231PD  Z10, Z9, Z3
-	ADDQ         CX, R11
-	DECQ         R9
-	JNZ          entry
-
-entryDone:
-	MOVQ            signs+48(FP), R9
-	VBROADCASTF64X2 (R9), Z8
-	VPERMILPD       $0x55, Z0, Z0
-	VFMADD231PD     Z0, Z8, Z4
-	VPERMILPD       $0x55, Z1, Z0
-	VFMADD231PD     Z0, Z8, Z5
-	VPERMILPD       $0x55, Z2, Z0
-	VFMADD231PD     Z0, Z8, Z6
-	VPERMILPD       $0x55, Z3, Z0
-	VFMADD231PD     Z0, Z8, Z7
-	VMOVUPD         Z4, (R8)
-	VMOVUPD         Z5, 64(R8)
-	VMOVUPD         Z6, 128(R8)
-	VMOVUPD         Z7, 192(R8)
+	VMOVUPD         Z1, (R8)
 	SUBQ            CX, R8
 	SUBQ            BX, DX
 	DECQ            DI

@@ -16,18 +16,13 @@ func SolveRows[F Float](b []F, ldb int, a []F, down, across int, d []F, order, c
 	}
 	first, corner, factors := triangleOperands(b, ldb, a, down, across, d, order, cols)
 	for k := 0; k < cols; {
-		vectors, part, whole := triangleColumns[F](order, cols-k, ldb)
+		vectors, part := triangleColumns[F](cols - k)
 		b := unsafe.Add(first, k*int(unsafe.Sizeof(F(0))))
-		switch {
-		case isNarrow[F](order, part, ldb):
-			part = min(part, Width/2)
-			solveFewTile(b, ldb, corner, down, across, factors, order, part, narrowTile)
-		case vectors == 1 && order <= fewRows[F]():
+		if left := cols - k; order <= fewRows[F]() && left < 2*triangleLanes[F]() {
+			part = min(left, triangleLanes[F]())
 			solveFewTile(b, ldb, corner, down, across, factors, order, part, 0)
-		case whole:
+		} else {
 			solveRowsTile(b, ldb, corner, down, across, factors, order, part, of[F](vectors))
-		default:
-			solveRowsPartTile(b, ldb, corner, down, across, factors, order, part, of[F](vectors))
 		}
 		k += part
 	}
@@ -43,13 +38,9 @@ func MultiplyRows[F Float](b []F, ldb int, a []F, down, across int, d []F, order
 	}
 	first, corner, factors := triangleOperands(b, ldb, a, down, across, d, order, cols)
 	for k := 0; k < cols; {
-		vectors, part, whole := triangleColumns[F](order, cols-k, ldb)
+		vectors, part := triangleColumns[F](cols - k)
 		b := unsafe.Add(first, k*int(unsafe.Sizeof(F(0))))
-		if whole && tiles.multiplyRows[of[F](vectors)] != 0 {
-			multiplyRowsTile(b, ldb, corner, down, across, factors, order, part, of[F](vectors))
-		} else {
-			multiplyRowsPartTile(b, ldb, corner, down, across, factors, order, part, of[F](vectors))
-		}
+		multiplyRowsTile(b, ldb, corner, down, across, factors, order, part, of[F](vectors))
 		k += part
 	}
 }
@@ -71,20 +62,24 @@ func triangleOperands[F Float](
 // that is negative.
 func firstOf(apart, n int) int { return max(0, (1-n)*apart) }
 
-// triangleColumns returns the numbers of vectors and of columns of the tile for the next of left columns. The
-// last of several vectors is whole unless rows do not stay in registers and are apart: two such vectors have
-// another tile.
-func triangleColumns[F Float](order, left, ldb int) (vectors, columns int, whole bool) {
-	lanes := triangleLanes[F]()
-	switch {
-	case left >= 4*lanes:
-		return 4, 4 * lanes, true
-	case left >= 2*lanes:
-		return 2, 2 * lanes, true
-	case left > lanes && order > fewRows[F]() && rowsApart(ldb, 2*lanes):
-		return 2, left, false
+// triangleColumns returns the number of vectors of the tile for the next of left columns, or twoHalves, and
+// the number of its columns. Several vectors need no masks, since the last one may have columns in common with
+// the one before it. So the last tile has several.
+func triangleColumns[F Float](left int) (vectors, columns int) {
+	return columnsInVectors[F](left, triangleLanes[F]())
+}
+
+// columnsInVectors is triangleColumns for vectors of some columns.
+func columnsInVectors[F Float](left, lanes int) (vectors, columns int) {
+	switch vectors := (left + lanes - 1) / lanes; {
+	case vectors == 1 && 2*left >= lanes && left < lanes && tiles.multiplyRows[of[F](twoHalves)] != 0:
+		return twoHalves, left
+	case vectors <= 4:
+		return vectors, left
+	case vectors == 5:
+		return 3, 3 * lanes
 	}
-	return 1, min(left, lanes), true
+	return 4, 4 * lanes
 }
 
 // triangleLanes returns the length of a vector of the tiles for triangles. The ones for float32 are AVX2's.
@@ -93,18 +88,6 @@ func triangleLanes[F Float]() int {
 		return Width
 	}
 	return tiles.lanes
-}
-
-// rowsApart reports whether as many columns of a row, the whole vectors that a tile loads, reach into no
-// other row. To load what the tile stored a moment before as another vector takes long, also in lanes that a
-// mask leaves out.
-func rowsApart(ldb, columns int) bool { return max(ldb, -ldb) >= columns }
-
-// isNarrow reports whether rows of some columns, fewer than a vector of AVX-512 has, take less time by
-// vectors of AVX2, which do not reach into other rows.
-func isNarrow[F Float](order, columns, ldb int) bool {
-	few := order <= Width && columns < Width && !rowsApart(ldb, Width)
-	return few && unsafe.Sizeof(F(0)) == 8 && tiles.solveFew[narrowTile] != 0
 }
 
 // fewRows returns how many rows of one vector stay in registers.

@@ -26,8 +26,11 @@ func (t isa) bytes() int { return 8 * t.lanes }
 
 // vec returns a new vector register.
 func (t isa) vec() reg.VecVirtual {
-	if t.lanes == 8 {
+	switch t.lanes {
+	case 8:
 		return ZMM()
+	case 2:
+		return XMM()
 	}
 	return YMM()
 }

@@ -43,6 +43,8 @@ func (x *number) swapPairs(t isa, from, to vector) {
 func (x *number) pairsOf(t isa, from Mem) vector {
 	v := t.vec()
 	switch {
+	case x == single && t.lanes == 2:
+		VMOVDDUP(from, v)
 	case x == single:
 		VBROADCASTSD(from, v)
 	case t.evex:

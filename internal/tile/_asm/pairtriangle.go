@@ -2,14 +2,12 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
-
-// pairVectors has the numbers of vectors in tiles of complex triangles. The last vector may be a part.
-var pairVectors = []int{4, 2, 1}
 
 // pairTriangles emits the systems and the products of a complex triangle and a few columns. A row is its
 // products with real parts, and apart from these its products with imaginary parts.
@@ -18,33 +16,26 @@ func pairTriangles(t isa) {
 		if x == single && t.evex {
 			continue
 		}
-		for _, vectors := range pairVectors {
-			solvePairs(newPairTile(t, x, fmt.Sprint("solvePairs%s_", vectors), vectors, x.parts(t)))
-			multiplyPairs(newPairTile(t, x, fmt.Sprint("multiplyPairs%s_", vectors), vectors, x.parts(t)))
-		}
-		solvePairs(newPairTile(t, x, "solveWholePairs%s", 4, nil))
-		multiplyPairs(newPairTile(t, x, "multiplyWholePairs%s", 4, nil))
-		if !t.evex { // AVX-512 uses these too
-			solvePairs(newPairTile(t, x, "solvePair%s", 1, x.pair))
-			multiplyPairs(newPairTile(t, x, "multiplyPair%s", 1, x.pair))
+		for _, vectors := range triangleVectors {
+			solvePairs(newPairTile(t, x, fmt.Sprint("solvePairs%s_", vectors), vectors))
+			multiplyPairs(newPairTile(t, x, fmt.Sprint("multiplyPairs%s_", vectors), vectors))
 		}
 	}
-}
-
-// parts returns a function for the access to the first lanes of the last of some vectors.
-func (x *number) parts(t isa) func(vectors int) access {
-	return func(vectors int) access {
-		last := param("cols") // numbers in the last vector
-		SHLQ(U8(1), last)
-		if vectors > 1 {
-			SUBQ(I32((vectors-1)*x.lanes(t)), last)
-		}
-		return x.firstLanes(t, last)
+	if t.evex {
+		lend("solvePairs", tiers[0], t, 2, twoHalves)
+		lend("multiplyPairs", tiers[0], t, 2, twoHalves)
+		return
+	}
+	solvePairs(newPairTile(t, single, fmt.Sprint("solvePairs%s_", twoHalves), twoHalves))
+	multiplyPairs(newPairTile(t, single, fmt.Sprint("multiplyPairs%s_", twoHalves), twoHalves))
+	for _, x := range []*number{double, single} { // AVX-512 uses these too
+		solvePairs(newPairTile(t, x, "solvePair%s", 0))
+		multiplyPairs(newPairTile(t, x, "multiplyPair%s", 0))
 	}
 }
 
 // pair is the access to one complex number.
-func (x *number) pair(int) access {
+func (x *number) pair() access {
 	move := VMOVUPD
 	if x == single {
 		move = VMOVSD
@@ -65,33 +56,52 @@ type pairTile struct {
 	x                  *number
 	io                 []access // by vectors
 	b, ldb, a, down, d reg.GPVirtual
+	tail               reg.GPVirtual // from a row to the last of its vectors
 	signs              vector
 	re, im             []vector // the sums of a row, of products with real and with imaginary parts
 }
 
-// newPairTile begins a tile. Unless last is nil, it returns the access of the last vector.
-func newPairTile(t isa, x *number, name string, vectors int, last func(vectors int) access) *pairTile {
+// newPairTile begins a tile for columns in some vectors, or for one column. The last of several vectors ends
+// with the columns.
+func newPairTile(t isa, x *number, name string, vectors int) *pairTile {
+	of, lanes := vectors, t.lanes
+	if vectors == twoHalves {
+		of, lanes = 2, t.lanes/2
+	}
+	columns := fmt.Sprintf("columns in %d vectors", of)
+	if vectors == 0 {
+		columns = "a column"
+	}
 	text(fmt.Sprintf(name, x.suffix), t,
 		"func(b *F, ldb int, a *F, down, across int, d, signs *F, order, cols int)",
-		fmt.Sprintf("works like solveComplexGeneric or multiplyComplexGeneric for %d vectors of columns, order >= 1.",
-			vectors))
-	p := &pairTile{t: t, x: x}
-	for range vectors {
-		p.io = append(p.io, x.whole(t))
-	}
-	if last != nil {
-		p.io[vectors-1] = last(vectors)
-	}
+		fmt.Sprintf("works like solveComplexGeneric or multiplyComplexGeneric for %s, order >= 1.", columns))
+	t.lanes = lanes
+	p := &pairTile{t: t, x: x, io: []access{x.pair()}}
 	p.b, p.ldb = param("b"), bytesParam("ldb", x.size)
 	p.a, p.down, p.d = param("a"), bytesParam("down", x.size), param("d")
+	if vectors > 0 {
+		p.io = slices.Repeat([]access{x.whole(t)}, of)
+	}
+	if of > 1 {
+		p.tail = bytesParam("cols", 2*x.size)
+		SUBQ(I8(t.bytes()), p.tail)
+	}
 	return p
+}
+
+// vector returns the address of a vector of a row.
+func (p *pairTile) vector(k int, row reg.GPVirtual) Mem {
+	if k > 0 && k == len(p.io)-1 {
+		return Mem{Base: row, Index: p.tail, Scale: 1}
+	}
+	return Mem{Base: row, Disp: k * p.t.bytes()}
 }
 
 // start loads a row, and clears the sums of its products with imaginary parts.
 func (p *pairTile) start(row reg.GPVirtual) {
 	p.re, p.im = make([]vector, len(p.io)), p.t.zeros(len(p.io))
 	for k, io := range p.io {
-		p.re[k] = io.load(Mem{Base: row, Disp: k * p.t.bytes()})
+		p.re[k] = io.load(p.vector(k, row))
 	}
 }
 
@@ -111,7 +121,7 @@ func (p *pairTile) products(n, entry, row reg.GPVirtual, fma func(...Op)) {
 		re, im := p.entry(entry)
 		ADDQ(across, entry)
 		for k, io := range p.io {
-			v := io.load(Mem{Base: row, Disp: k * p.t.bytes()})
+			v := io.load(p.vector(k, row))
 			fma(v, re, p.re[k])
 			fma(v, im, p.im[k])
 		}
@@ -164,7 +174,7 @@ func solvePairs(p *pairTile) {
 	}
 	Label("one")
 	for k, io := range p.io {
-		io.store(p.re[k], Mem{Base: row, Disp: k * t.bytes()})
+		io.store(p.re[k], p.vector(k, row))
 		VMOVAPD(p.re[k], last[k])
 	}
 	ADDQ(p.ldb, row)
@@ -176,7 +186,7 @@ func solvePairs(p *pairTile) {
 
 // multiplyPairs emits a product, the last row first: a row is overwritten when no other one needs it.
 func multiplyPairs(p *pairTile) {
-	t, x := p.t, p.x
+	x := p.x
 	left, row := param("order"), fresh(p.ldb)
 	DECQ(left) // rows before the present one
 	IMULQ(left, row)
@@ -203,7 +213,7 @@ func multiplyPairs(p *pairTile) {
 	p.products(fresh(left), fresh(p.a), fresh(p.b), x.fma)
 	p.combine()
 	for k, io := range p.io {
-		io.store(p.re[k], Mem{Base: row, Disp: k * t.bytes()})
+		io.store(p.re[k], p.vector(k, row))
 	}
 	SUBQ(p.ldb, row)
 	SUBQ(p.down, p.a)

@@ -23,16 +23,17 @@ type operation struct {
 	lent            []loan
 }
 
-// A loan is a tile for float64 of a tier, at an index of another tier, which has one of its own as well.
+// A loan is a tile for float64 of a tier, of a size or none, at an index of another tier, which has one as
+// well.
 type loan struct {
-	from, to isa
-	index    int
+	from, to    isa
+	size, index int
 }
 
 // lend adds the tile of an operation to another tier.
-func lend(name string, from, to isa, index int) {
+func lend(name string, from, to isa, size, index int) {
 	i := slices.IndexFunc(operations, func(o *operation) bool { return o.name == name })
-	operations[i].lent = append(operations[i].lent, loan{from, to, index})
+	operations[i].lent = append(operations[i].lent, loan{from, to, size, index})
 }
 
 // operations are the emitted operations of all tiers, in order.
@@ -96,19 +97,24 @@ func (o *operation) addresses(t isa) []string {
 			if !of(index) {
 				continue
 			}
-			name := "·" + o.name + []string{"", "32"}[single]
-			if size := index % singles; size > 0 {
-				name += fmt.Sprint("_", size)
-			}
-			values[index] = fmt.Sprintf("%s_%s(SB)", name, owner.name)
+			name := sized(o.name+[]string{"", "32"}[single], index%singles)
+			values[index] = fmt.Sprintf("·%s_%s(SB)", name, owner.name)
 		}
 	}
 	for _, l := range o.lent {
 		if l.to == t {
-			values[l.index] = fmt.Sprintf("·%s_%s(SB)", o.name, l.from.name)
+			values[l.index] = fmt.Sprintf("·%s_%s(SB)", sized(o.name, l.size), l.from.name)
 		}
 	}
 	return values
+}
+
+// sized returns the name of a tile of a size, or of one without.
+func sized(name string, size int) string {
+	if size == 0 {
+		return name
+	}
+	return fmt.Sprint(name, "_", size)
 }
 
 // writeTables writes the files of package tile that list the emitted tiles.
@@ -194,8 +200,8 @@ func goTable(w *printer) {
 		"// one more.")
 	w.line("streamBytes = %d", streamBytes)
 	w.line("// singles is the index of the first tile for float32 in a table.\nsingles = %d", singles)
-	w.line("// narrowTile is the index of the tile of solveFew for rows that fill no vector of AVX-512.")
-	w.line("narrowTile = %d\n)\n", narrowTile)
+	w.line("// twoHalves is the index of tiles for columns in two halves of a vector.")
+	w.line("twoHalves = %d\n)\n", twoHalves)
 	w.line("// operations are the tiles of a tier: addresses of code, 0 where the tier has none and the definition " +
 		"in Go")
 	w.line("// is used. An array is indexed by size: columns of mulBasis and leastSquaresSmall, products of " +
@@ -239,7 +245,7 @@ var neon = []string{
 	"panel", "panelFew", "pairPanel", "rowDots", "addRows", "addOuter", "addAbs", "scale",
 	"squares", "absolutes", "symmetricRows",
 	"dotDouble", "dotSingle", "axpyDouble", "axpySingle", "rowProducts",
-	"reflect", "rotate", "solveRows", "multiplyRows", "solveRowsPart", "multiplyRowsPart", "solveFew",
+	"reflect", "rotate", "solveRows", "multiplyRows", "solveFew",
 	"addComplex", "timesComplex", "dotComplex", "turn",
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // triangleVectors are the numbers of vectors of columns of B that a triangle is applied to together.
-var triangleVectors = []int{4, 2, 1}
+var triangleVectors = []int{4, 3, 2, 1}
 
 // triangles emits the systems and the products of a triangle and a few columns.
 func triangles(t isa) {
@@ -18,30 +18,29 @@ func triangles(t isa) {
 			continue
 		}
 		for _, vectors := range triangleVectors {
-			solveRows(t, x, vectors, vectors == 1)
-			if vectors != 2 || !t.evex { // with AVX-512 the tile for a part takes as long
-				multiplyRows(t, x, vectors, vectors == 1)
-			}
-			if vectors == 2 {
-				solveRows(t, x, vectors, true)
-				multiplyRows(t, x, vectors, true)
-			}
+			solveRows(t, x, vectors)
+			multiplyRows(t, x, vectors)
 		}
 	}
 	solveFew(t, double)
-	if t.evex { // rows that fill no vector of AVX-512 take less time by vectors of AVX2
-		lend("solveFew", tiers[0], t, narrowTile)
+	if t.evex { // columns that fill no vector of AVX-512 are in two of AVX2
+		lend("solveRows", tiers[0], t, 2, twoHalves)
+		lend("multiplyRows", tiers[0], t, 2, twoHalves)
+		return
 	}
+	solveRows(t, single, twoHalves)
+	multiplyRows(t, single, twoHalves)
 }
 
-// narrowTile is the index of the tile of AVX2 among those of AVX-512.
-const narrowTile = 1
+// twoHalves is the index of tiles for columns in two halves of a vector.
+const twoHalves = 8
 
 // fewRows is the number of rows that stay in registers.
 func (t isa) fewRows() int { return 2 * t.lanes }
 
 // solveFew emits the solution of a system for one vector of columns, or a part of it, with all rows in
-// registers: the part of a row that was just stored by a mask takes long to load.
+// registers. All are loaded before one is stored: the vector of a part reaches into the next row, and takes
+// long to load where that row was just stored.
 func solveFew(t isa, x *number) {
 	text("solveFew"+x.suffix, t, "func(b *F, ldb int, a *F, down, across int, d *F, order, cols int)",
 		fmt.Sprintf("works like solveRowsGeneric for one vector of columns, or a part of it, 1 <= order <= %d.",
@@ -51,9 +50,19 @@ func solveFew(t isa, x *number) {
 	p.down, p.left = bytesParam("down", x.size), param("order")
 	entries := newRows(param("a"), bytesParam("across", x.size), min(8, t.fewRows()))
 	eight := GP64() // the entries of a row from the eighth on
-	solved := make([]vector, t.fewRows())
+	solved := t.vecs(t.fewRows())
+	row, rows := fresh(p.b), fresh(p.left)
+	for i, v := range solved {
+		p.io[0].into(Mem{Base: row}, v)
+		if i+1 < len(solved) {
+			ADDQ(p.ldb, row)
+			DECQ(rows)
+			JZ(LabelRef("loaded"))
+		}
+	}
+	Label("loaded")
 	for i := range solved {
-		sums := p.load(Mem{Base: p.b})
+		sums := solved[i : i+1]
 		if i > 8 {
 			LEAQ(Mem{Base: entries.base, Index: entries.step, Scale: 8}, eight)
 		}
@@ -67,8 +76,7 @@ func solveFew(t isa, x *number) {
 			x.subtract(last, factor, sums[0])
 		}
 		p.scale(fmt.Sprint("one", i), 0, sums)
-		p.store(sums, Mem{Base: p.b})
-		solved[i] = sums[0]
+		p.store(sums, p.b, false)
 		if i+1 < len(solved) {
 			p.next(fmt.Sprint("next", i), "done")
 			ADDQ(p.down, entries.base)
@@ -96,28 +104,32 @@ type triangleTile struct {
 	io                 []access // by vectors
 	b, ldb, a, down, d reg.GPVirtual
 	left               reg.GPVirtual // rows
+	tail, tailAfter    reg.GPVirtual // from a row to its last vector, and to that of the row after it
 }
 
-// newTriangleTile begins a tile. The last of its vectors may be a part.
-func newTriangleTile(t isa, x *number, name string, vectors int, part bool, doc string) *triangleTile {
-	if part && vectors > 1 {
-		name += "Part"
+// newTriangleTile begins a tile. Its vector is a part if there is one. The last of several ends with the
+// columns: some of these may be in two vectors, which compute the same.
+func newTriangleTile(t isa, x *number, name string, vectors int, doc string) *triangleTile {
+	of, lanes := vectors, t.lanes
+	if vectors == twoHalves {
+		of, lanes = 2, t.lanes/2
 	}
 	text(fmt.Sprintf("%s%s_%d", name, x.suffix, vectors), t,
-		"func(b *F, ldb int, a *F, down, across int, d *F, order, cols int)", fmt.Sprintf(doc, vectors))
+		"func(b *F, ldb int, a *F, down, across int, d *F, order, cols int)", fmt.Sprintf(doc, of))
+	t.lanes = lanes
 	p := &triangleTile{t: t, x: x}
-	for range vectors {
-		p.io = append(p.io, x.whole(t))
-	}
-	if part {
-		last := param("cols") // columns of the last vector
-		if vectors > 1 {
-			SUBQ(I32((vectors-1)*x.lanes(t)), last)
-		}
-		p.io[vectors-1] = x.partOfRow(t, last)
-	}
 	p.b, p.ldb = param("b"), bytesParam("ldb", x.size)
 	p.a, p.down, p.d = param("a"), bytesParam("down", x.size), param("d")
+	if vectors == 1 {
+		p.io = []access{x.partOfRow(t, param("cols"))}
+		return p
+	}
+	for range of {
+		p.io = append(p.io, x.whole(t))
+	}
+	p.tail = bytesParam("cols", x.size)
+	SUBQ(I8(t.bytes()), p.tail)
+	p.tailAfter = sum(p.tail, p.ldb, 1, 0)
 	return p
 }
 
@@ -130,24 +142,34 @@ func (x *number) partOfRow(t isa, n reg.GPVirtual) access {
 	return x.partOfVector(t, n)
 }
 
-// load returns the vectors of a row.
-func (p *triangleTile) load(row Mem) []vector {
+// vector returns the address of a vector of a row, or of the row after it.
+func (p *triangleTile) vector(k int, row reg.GPVirtual, after bool) Mem {
+	switch last := k == len(p.io)-1 && p.tail != nil; {
+	case last && after:
+		return Mem{Base: row, Index: p.tailAfter, Scale: 1}
+	case last:
+		return Mem{Base: row, Index: p.tail, Scale: 1}
+	case after:
+		return Mem{Base: row, Index: p.ldb, Scale: 1, Disp: k * p.t.bytes()}
+	}
+	return Mem{Base: row, Disp: k * p.t.bytes()}
+}
+
+// load returns the vectors of a row, or of the row after it.
+func (p *triangleTile) load(row reg.GPVirtual, after bool) []vector {
 	v := make([]vector, len(p.io))
 	for k, io := range p.io {
-		v[k] = io.load(row.Offset(k * p.t.bytes()))
+		v[k] = io.load(p.vector(k, row, after))
 	}
 	return v
 }
 
-// store stores the vectors of a row.
-func (p *triangleTile) store(v []vector, row Mem) {
+// store stores the vectors of a row, or of the row after it.
+func (p *triangleTile) store(v []vector, row reg.GPVirtual, after bool) {
 	for k, io := range p.io {
-		io.store(v[k], row.Offset(k*p.t.bytes()))
+		io.store(v[k], p.vector(k, row, after))
 	}
 }
-
-// after returns the address of the row after another one.
-func (p *triangleTile) after(row reg.GPVirtual) Mem { return Mem{Base: row, Index: p.ldb, Scale: 1} }
 
 // scale multiplies the vectors of a row by a factor, the present one or one after it, if there are factors.
 func (p *triangleTile) scale(label string, factor int, v []vector) {
@@ -204,7 +226,7 @@ func (p *triangleTile) factors(
 
 // vectorsOf returns what loads the vectors of a row one after the other: AVX2 has no registers for all.
 func (p *triangleTile) vectorsOf(row reg.GPVirtual) func(k int) vector {
-	return func(k int) vector { return p.io[k].load(Mem{Base: row, Disp: k * p.t.bytes()}) }
+	return func(k int) vector { return p.io[k].load(p.vector(k, row, false)) }
 }
 
 // inRegisters returns the vectors of a row in registers.
@@ -221,10 +243,10 @@ func (p *triangleTile) factor(entry Mem, row func(k int) vector, sums []vector, 
 
 // solveRows emits the solution of a system, two rows at a time, and the first row of an odd number alone. The
 // last row that is solved stays in registers: a row that was just stored takes long to load.
-func solveRows(t isa, x *number, vectors int, part bool) {
-	p := newTriangleTile(t, x, "solveRows", vectors, part,
-		"works like solveRowsGeneric for %d vectors of columns, or the last one a part, order >= 1.")
-	last, row, left := t.vecs(vectors), fresh(p.b), param("order")
+func solveRows(t isa, x *number, vectors int) {
+	p := newTriangleTile(t, x, "solveRows", vectors,
+		"works like solveRowsGeneric for columns in %d vectors, order >= 1.")
+	last, row, left := p.t.vecs(len(p.io)), fresh(p.b), param("order")
 	keep := func(sums []vector) {
 		for k := range sums {
 			VMOVAPD(sums[k], last[k])
@@ -232,15 +254,15 @@ func solveRows(t isa, x *number, vectors int, part bool) {
 	}
 	TESTQ(U32(1), left)
 	JZ(LabelRef("rows"))
-	sums := p.load(Mem{Base: row})
+	sums := p.load(row, false)
 	p.scale("firstScaled", 0, sums)
-	p.store(sums, Mem{Base: row})
+	p.store(sums, row, false)
 	keep(sums)
 	p.moveOn("firstDone", 1, row)
 	DECQ(left)
 	JZ(LabelRef("done"))
 	Label("rows")
-	first, second, known, entry := p.load(Mem{Base: row}), p.load(p.after(row)), param("order"), fresh(p.a)
+	first, second, known, entry := p.load(row, false), p.load(row, true), param("order"), fresh(p.a)
 	SUBQ(left, known)
 	JZ(LabelRef("pivots"))
 	DECQ(known)
@@ -249,10 +271,10 @@ func solveRows(t isa, x *number, vectors int, part bool) {
 	ADDQ(bytesParam("across", x.size), entry)
 	Label("pivots")
 	p.scale("upper", 0, first)
-	p.store(first, Mem{Base: row})
+	p.store(first, row, false)
 	p.factor(Mem{Base: entry, Index: p.down, Scale: 1}, inRegisters(first), second, x.subtract)
 	p.scale("lower", 1, second)
-	p.store(second, p.after(row))
+	p.store(second, row, true)
 	keep(second)
 	p.moveOn("next", 2, row)
 	SUBQ(I8(2), left)
@@ -277,59 +299,33 @@ func (p *triangleTile) lastRows(before reg.GPVirtual) reg.GPVirtual {
 }
 
 // multiplyRows emits a product, the last two rows first: a row is overwritten when no other one needs it. The
-// first row of an odd number is alone. Where masks have registers, parts of rows are stored two rows later:
-// the lanes behind their columns are of the next row, which takes long to load when it was just stored.
-func multiplyRows(t isa, x *number, vectors int, part bool) {
-	p := newTriangleTile(t, x, "multiplyRows", vectors, part,
-		"works like multiplyRowsGeneric for %d vectors of columns, or the last one a part, order >= 1.")
+// first row of an odd number is alone.
+func multiplyRows(t isa, x *number, vectors int) {
+	p := newTriangleTile(t, x, "multiplyRows", vectors,
+		"works like multiplyRowsGeneric for columns in %d vectors, order >= 1.")
 	left := param("order")
 	SUBQ(I8(2), left) // rows before the present two
 	row := p.lastRows(left)
-	var waiting [2][]vector // the rows computed last, and where they go
-	to, later := GP64(), part && t.evex
-	if later {
-		waiting = [2][]vector{t.zeros(vectors), t.zeros(vectors)}
-		XORQ(to, to)
-	}
-	stored := func(label string) {
-		TESTQ(to, to)
-		JZ(LabelRef(label))
-		p.store(waiting[0], Mem{Base: to})
-		p.store(waiting[1], p.after(to))
-		Label(label)
-	}
 	TESTQ(left, left)
 	JL(LabelRef("first"))
 	Label("rows")
-	first, second := p.load(Mem{Base: row}), p.load(p.after(row))
+	first, second := p.load(row, false), p.load(row, true)
 	p.scale("upper", 0, first)
 	p.scale("lower", 1, second)
 	entry := fresh(p.a)
 	p.products(fresh(left), entry, fresh(p.b), first, second, x.fma)
 	p.factor(Mem{Base: entry, Index: p.down, Scale: 1}, p.vectorsOf(row), second, x.fma)
-	if later {
-		stored("wait")
-		MOVQ(row, to)
-		for k := range first {
-			VMOVAPD(first[k], waiting[0][k])
-			VMOVAPD(second[k], waiting[1][k])
-		}
-	} else {
-		p.store(first, Mem{Base: row})
-		p.store(second, p.after(row))
-	}
+	p.store(first, row, false)
+	p.store(second, row, true)
 	p.moveOn("next", -2, row)
 	SUBQ(I8(2), left)
 	JGE(LabelRef("rows"))
 	Label("first")
-	if later {
-		stored("waited")
-	}
 	TESTQ(U32(1), left)
 	JZ(LabelRef("done"))
-	sums := p.load(p.after(row))
+	sums := p.load(row, true)
 	p.scale("alone", 1, sums)
-	p.store(sums, p.after(row))
+	p.store(sums, row, true)
 	Label("done")
 	finish()
 }
