@@ -63,8 +63,8 @@ func triangleOperands[F Float](
 func firstOf(apart, n int) int { return max(0, (1-n)*apart) }
 
 // triangleColumns returns the number of vectors of the tile for the next of left columns, or twoHalves, and
-// the number of its columns. Several vectors need no masks, since the last one may have columns in common with
-// the one before it. So the last tile has several.
+// the number of its columns. Several vectors need no masks: the last one may have columns in common with the
+// one before it. So the last tile has several.
 func triangleColumns[F Float](left int) (vectors, columns int) {
 	return columnsInVectors[F](left, triangleLanes[F]())
 }
