@@ -211,7 +211,7 @@ DATA operations_avx512<>+8(SB)/8, $12
 DATA operations_avx512<>+16(SB)/8, $6
 DATA operations_avx512<>+24(SB)/8, $16
 DATA operations_avx512<>+32(SB)/8, $4
-DATA operations_avx512<>+40(SB)/8, $3
+DATA operations_avx512<>+40(SB)/8, $8
 DATA operations_avx512<>+48(SB)/8, $4
 DATA operations_avx512<>+56(SB)/8, $4
 DATA operations_avx512<>+64(SB)/8, $192
@@ -298,7 +298,7 @@ DATA operations_avx512<>+2528(SB)/8, $·addOuterPairs_4_avx512(SB)
 DATA operations_avx512<>+2632(SB)/8, $·addOuterPairs32_1_avx2(SB)
 DATA operations_avx512<>+2656(SB)/8, $·addOuterPairs32_4_avx2(SB)
 DATA operations_avx512<>+2664(SB)/8, $·rowProducts_avx512(SB)
-DATA operations_avx512<>+2792(SB)/8, $·rowProducts32_avx2(SB)
+DATA operations_avx512<>+2792(SB)/8, $·rowProducts32_avx512(SB)
 DATA operations_avx512<>+2808(SB)/8, $·spanDots_1_avx512(SB)
 DATA operations_avx512<>+2816(SB)/8, $·spanDots_2_avx512(SB)
 DATA operations_avx512<>+2936(SB)/8, $·spanDots32_1_avx2(SB)

@@ -193,6 +193,9 @@ func addOuterPairs_1_avx512(a *float64, lda int, b *float64, y *float64, z *floa
 // rowProducts_avx512 sets C to W Z' for rows of n >= 8 entries, as rowDots for several rows. It takes height <= 4 of the rows of W at a time, and one row less for the last lower rows. Z has cols >= 4 rows.
 func rowProducts_avx512(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, height int, rows int, lower int, cols int, index int)
 
+// rowProducts32_avx512 sets C to W Z' for rows of n >= 8 entries, as rowDots for several rows. It takes height <= 8 of the rows of W at a time, and one row less for the last lower rows. Z has cols >= 4 rows.
+func rowProducts32_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, height int, rows int, lower int, cols int, index int)
+
 // spanDots_1_avx512 sets sums to the products of rows and x, and z. Vectors have multiples of 8 entries, rows >= 1.
 func spanDots_1_avx512(sums *float64, x *float64, z *float64, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
 

@@ -12878,28 +12878,42 @@ done:
 
 // func rowProducts_avx2(c *float64, ldc int, w *float64, ldw int, z *float64, ldz int, n int, height int, rows int, lower int, cols int, index int)
 // Requires: AVX, CMOV, FMA3
-TEXT ·rowProducts_avx2(SB), NOSPLIT, $24-96
-	MOVQ ldw+24(FP), CX
-	SHLQ $0x03, CX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x03, BX
-	MOVQ ldc+8(FP), DI
-	SHLQ $0x03, DI
+TEXT ·rowProducts_avx2(SB), NOSPLIT, $88-96
+	MOVQ    ldw+24(FP), CX
+	SHLQ    $0x03, CX
+	MOVQ    ldz+40(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    n+48(FP), AX
+	ANDQ    $+7, AX
+	MOVQ    AX, SI
+	XORQ    DX, DX
+	SUBQ    $+4, SI
+	CMOVQLT DX, SI
+	LEAQ    tailMask<>+32(SB), DX
+	VMOVUPD (DX)(SI*8), Y0
+	VMOVUPD Y0, (SP)
+	MOVQ    AX, DX
+	MOVQ    $+4, AX
+	CMPQ    DX, AX
+	CMOVQGT AX, DX
+	LEAQ    tailMask<>+32(SB), AX
+	VMOVUPD (AX)(DX*8), Y0
+	VMOVUPD Y0, 32(SP)
 
 columns:
 	MOVQ height+56(FP), AX
-	MOVQ AX, (SP)
+	MOVQ AX, 64(SP)
 	MOVQ rows+64(FP), AX
-	MOVQ AX, 8(SP)
+	MOVQ AX, 72(SP)
 	MOVQ w+16(FP), AX
-	MOVQ AX, 16(SP)
+	MOVQ AX, 80(SP)
 	MOVQ c+0(FP), SI
 
 rows:
-	MOVQ        16(SP), AX
+	MOVQ        80(SP), AX
 	MOVQ        z+32(FP), DX
-	CMPQ        (SP), $+2
-	JNE         below2
+	CMPQ        64(SP), $+1
+	JLE         below2
 	VXORPD      Y0, Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VXORPD      Y2, Y2, Y2
@@ -12912,64 +12926,44 @@ rows:
 	VXORPD      Y9, Y9, Y9
 	VXORPD      Y10, Y10, Y10
 	VXORPD      Y11, Y11, Y11
-	MOVQ        n+48(FP), R8
-	ANDQ        $+7, R8
+	TESTQ       $+7, n+48(FP)
 	JZ          of2whole
-	MOVQ        n+48(FP), R9
-	SUBQ        $+8, R9
-	SHLQ        $0x03, R9
-	ADDQ        R9, AX
-	ADDQ        R9, DX
-	MOVQ        R8, R10
-	XORQ        R11, R11
-	SUBQ        $+4, R10
-	CMOVQLT     R11, R10
-	LEAQ        tailMask<>+32(SB), R11
-	VMOVUPD     (R11)(R10*8), Y12
-	LEAQ        tailMask<>+32(SB), R11
-	VMOVUPD     (R11)(R10*8), Y12
+	MOVQ        n+48(FP), DI
+	SUBQ        $+8, DI
+	SHLQ        $0x03, DI
+	ADDQ        DI, AX
+	ADDQ        DI, DX
+	VMOVUPD     (SP), Y12
 	VANDPD      (AX), Y12, Y13
-	VANDPD      (DX), Y12, Y14
-	VFMADD231PD Y14, Y13, Y0
-	VANDPD      (DX)(BX*1), Y12, Y14
-	VFMADD231PD Y14, Y13, Y1
-	VANDPD      (DX)(BX*2), Y12, Y14
-	VFMADD231PD Y14, Y13, Y2
-	VANDPD      (AX)(CX*1), Y12, Y13
-	VANDPD      (DX), Y12, Y14
-	VFMADD231PD Y14, Y13, Y3
-	VANDPD      (DX)(BX*1), Y12, Y14
-	VFMADD231PD Y14, Y13, Y4
+	VANDPD      (AX)(CX*1), Y12, Y14
+	VANDPD      (DX), Y12, Y15
+	VFMADD231PD Y15, Y13, Y0
+	VFMADD231PD Y15, Y14, Y3
+	VANDPD      (DX)(BX*1), Y12, Y15
+	VFMADD231PD Y15, Y13, Y1
+	VFMADD231PD Y15, Y14, Y4
 	VANDPD      (DX)(BX*2), Y12, Y12
-	VFMADD231PD Y12, Y13, Y5
-	MOVQ        $+4, R10
-	CMPQ        R8, R10
-	CMOVQGT     R10, R8
-	LEAQ        tailMask<>+32(SB), R10
-	VMOVUPD     (R10)(R8*8), Y12
-	LEAQ        tailMask<>+32(SB), R10
-	VMOVUPD     (R10)(R8*8), Y12
+	VFMADD231PD Y12, Y13, Y2
+	VFMADD231PD Y12, Y14, Y5
+	VMOVUPD     32(SP), Y12
 	VANDPD      32(AX), Y12, Y13
-	VANDPD      32(DX), Y12, Y14
-	VFMADD231PD Y14, Y13, Y6
-	VANDPD      32(DX)(BX*1), Y12, Y14
-	VFMADD231PD Y14, Y13, Y7
-	VANDPD      32(DX)(BX*2), Y12, Y14
-	VFMADD231PD Y14, Y13, Y8
-	VANDPD      32(AX)(CX*1), Y12, Y13
-	VANDPD      32(DX), Y12, Y14
-	VFMADD231PD Y14, Y13, Y9
-	VANDPD      32(DX)(BX*1), Y12, Y14
-	VFMADD231PD Y14, Y13, Y10
+	VANDPD      32(AX)(CX*1), Y12, Y14
+	VANDPD      32(DX), Y12, Y15
+	VFMADD231PD Y15, Y13, Y6
+	VFMADD231PD Y15, Y14, Y9
+	VANDPD      32(DX)(BX*1), Y12, Y15
+	VFMADD231PD Y15, Y13, Y7
+	VFMADD231PD Y15, Y14, Y10
 	VANDPD      32(DX)(BX*2), Y12, Y12
-	VFMADD231PD Y12, Y13, Y11
-	SUBQ        R9, AX
-	SUBQ        R9, DX
+	VFMADD231PD Y12, Y13, Y8
+	VFMADD231PD Y12, Y14, Y11
+	SUBQ        DI, AX
+	SUBQ        DI, DX
 
 of2whole:
-	MOVQ  n+48(FP), R8
-	SHRQ  $0x03, R8
-	TESTQ R8, R8
+	MOVQ  n+48(FP), DI
+	SHRQ  $0x03, DI
+	TESTQ DI, DI
 	JZ    of2blockDone
 
 of2block:
@@ -12997,7 +12991,7 @@ of2block:
 	VFMADD231PD Y14, Y13, Y11
 	ADDQ        $+64, AX
 	ADDQ        $+64, DX
-	DECQ        R8
+	DECQ        DI
 	JNZ         of2block
 
 of2blockDone:
@@ -13008,6 +13002,8 @@ of2blockDone:
 	VADDPD       Y10, Y4, Y4
 	VADDPD       Y11, Y5, Y5
 	MOVQ         SI, AX
+	MOVQ         ldc+8(FP), DX
+	SHLQ         $0x03, DX
 	VHADDPD      Y1, Y0, Y0
 	VHADDPD      Y2, Y2, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
@@ -13016,7 +13012,7 @@ of2blockDone:
 	VEXTRACTF128 $0x01, Y2, X0
 	VMOVUPD      X2, (AX)
 	VMOVSD       X0, 16(AX)
-	ADDQ         DI, AX
+	ADDQ         DX, AX
 	VHADDPD      Y4, Y3, Y0
 	VHADDPD      Y5, Y5, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
@@ -13034,22 +13030,14 @@ below2:
 	VXORPD      Y3, Y3, Y3
 	VXORPD      Y4, Y4, Y4
 	VXORPD      Y5, Y5, Y5
-	MOVQ        n+48(FP), R8
-	ANDQ        $+7, R8
+	TESTQ       $+7, n+48(FP)
 	JZ          of1whole
-	MOVQ        n+48(FP), R9
-	SUBQ        $+8, R9
-	SHLQ        $0x03, R9
-	ADDQ        R9, AX
-	ADDQ        R9, DX
-	MOVQ        R8, R10
-	XORQ        R11, R11
-	SUBQ        $+4, R10
-	CMOVQLT     R11, R10
-	LEAQ        tailMask<>+32(SB), R11
-	VMOVUPD     (R11)(R10*8), Y6
-	LEAQ        tailMask<>+32(SB), R11
-	VMOVUPD     (R11)(R10*8), Y6
+	MOVQ        n+48(FP), DI
+	SUBQ        $+8, DI
+	SHLQ        $0x03, DI
+	ADDQ        DI, AX
+	ADDQ        DI, DX
+	VMOVUPD     (SP), Y6
 	VANDPD      (AX), Y6, Y7
 	VANDPD      (DX), Y6, Y8
 	VFMADD231PD Y8, Y7, Y0
@@ -13057,13 +13045,7 @@ below2:
 	VFMADD231PD Y8, Y7, Y1
 	VANDPD      (DX)(BX*2), Y6, Y6
 	VFMADD231PD Y6, Y7, Y2
-	MOVQ        $+4, R10
-	CMPQ        R8, R10
-	CMOVQGT     R10, R8
-	LEAQ        tailMask<>+32(SB), R10
-	VMOVUPD     (R10)(R8*8), Y6
-	LEAQ        tailMask<>+32(SB), R10
-	VMOVUPD     (R10)(R8*8), Y6
+	VMOVUPD     32(SP), Y6
 	VANDPD      32(AX), Y6, Y7
 	VANDPD      32(DX), Y6, Y8
 	VFMADD231PD Y8, Y7, Y3
@@ -13071,13 +13053,13 @@ below2:
 	VFMADD231PD Y8, Y7, Y4
 	VANDPD      32(DX)(BX*2), Y6, Y6
 	VFMADD231PD Y6, Y7, Y5
-	SUBQ        R9, AX
-	SUBQ        R9, DX
+	SUBQ        DI, AX
+	SUBQ        DI, DX
 
 of1whole:
-	MOVQ  n+48(FP), R8
-	SHRQ  $0x03, R8
-	TESTQ R8, R8
+	MOVQ  n+48(FP), DI
+	SHRQ  $0x03, DI
+	TESTQ DI, DI
 	JZ    of1blockDone
 
 of1block:
@@ -13097,7 +13079,7 @@ of1block:
 	VFMADD231PD Y7, Y6, Y5
 	ADDQ        $+64, AX
 	ADDQ        $+64, DX
-	DECQ        R8
+	DECQ        DI
 	JNZ         of1block
 
 of1blockDone:
@@ -13105,6 +13087,8 @@ of1blockDone:
 	VADDPD       Y4, Y1, Y1
 	VADDPD       Y5, Y2, Y2
 	MOVQ         SI, AX
+	MOVQ         ldc+8(FP), DX
+	SHLQ         $0x03, DX
 	VHADDPD      Y1, Y0, Y0
 	VHADDPD      Y2, Y2, Y1
 	VPERM2F128   $0x21, Y1, Y0, Y2
@@ -13115,18 +13099,20 @@ of1blockDone:
 	VMOVSD       X0, 16(AX)
 
 stored:
-	MOVQ  (SP), AX
-	SUBQ  AX, 8(SP)
+	MOVQ  64(SP), AX
+	SUBQ  AX, 72(SP)
 	JZ    rowsDone
 	MOVQ  AX, DX
 	IMULQ CX, DX
-	ADDQ  DX, 16(SP)
-	IMULQ DI, AX
+	ADDQ  DX, 80(SP)
+	MOVQ  ldc+8(FP), DX
+	SHLQ  $0x03, DX
+	IMULQ DX, AX
 	ADDQ  AX, SI
-	MOVQ  8(SP), DX
+	MOVQ  72(SP), DX
 	CMPQ  DX, lower+72(FP)
 	JNE   rows
-	DECQ  (SP)
+	DECQ  64(SP)
 	JMP   rows
 
 rowsDone:
@@ -13152,29 +13138,32 @@ rowsDone:
 
 // func rowProducts32_avx2(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, height int, rows int, lower int, cols int, index int)
 // Requires: AVX, CMOV, FMA3
-TEXT ·rowProducts32_avx2(SB), NOSPLIT, $24-96
-	MOVQ ldw+24(FP), CX
-	SHLQ $0x02, CX
-	MOVQ ldz+40(FP), BX
-	SHLQ $0x02, BX
-	LEAQ (BX)(BX*2), SI
-	MOVQ ldc+8(FP), R8
-	SHLQ $0x02, R8
+TEXT ·rowProducts32_avx2(SB), NOSPLIT, $56-96
+	MOVQ    ldw+24(FP), CX
+	SHLQ    $0x02, CX
+	MOVQ    ldz+40(FP), BX
+	SHLQ    $0x02, BX
+	LEAQ    (BX)(BX*2), SI
+	MOVQ    n+48(FP), AX
+	ANDQ    $+7, AX
+	LEAQ    tailMask<>+32(SB), DX
+	VMOVUPD (DX)(AX*4), Y0
+	VMOVUPD Y0, (SP)
 
 columns:
 	MOVQ height+56(FP), AX
-	MOVQ AX, (SP)
+	MOVQ AX, 32(SP)
 	MOVQ rows+64(FP), AX
-	MOVQ AX, 8(SP)
+	MOVQ AX, 40(SP)
 	MOVQ w+16(FP), AX
-	MOVQ AX, 16(SP)
+	MOVQ AX, 48(SP)
 	MOVQ c+0(FP), DI
 
 rows:
-	MOVQ        16(SP), AX
+	MOVQ        48(SP), AX
 	MOVQ        z+32(FP), DX
-	CMPQ        (SP), $+3
-	JNE         below3
+	CMPQ        32(SP), $+2
+	JLE         below3
 	VXORPD      Y0, Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VXORPD      Y2, Y2, Y2
@@ -13187,18 +13176,14 @@ rows:
 	VXORPD      Y9, Y9, Y9
 	VXORPD      Y10, Y10, Y10
 	VXORPD      Y11, Y11, Y11
-	MOVQ        n+48(FP), R9
-	ANDQ        $+7, R9
+	TESTQ       $+7, n+48(FP)
 	JZ          of3whole
-	MOVQ        n+48(FP), R10
-	SUBQ        $+8, R10
-	SHLQ        $0x02, R10
-	ADDQ        R10, AX
-	ADDQ        R10, DX
-	LEAQ        tailMask<>+32(SB), R11
-	VMOVUPD     (R11)(R9*4), Y12
-	LEAQ        tailMask<>+32(SB), R11
-	VMOVUPD     (R11)(R9*4), Y12
+	MOVQ        n+48(FP), R8
+	SUBQ        $+8, R8
+	SHLQ        $0x02, R8
+	ADDQ        R8, AX
+	ADDQ        R8, DX
+	VMOVUPD     (SP), Y12
 	VANDPD      (AX), Y12, Y13
 	VANDPD      (DX), Y12, Y14
 	VFMADD231PS Y14, Y13, Y0
@@ -13226,13 +13211,13 @@ rows:
 	VFMADD231PS Y14, Y13, Y10
 	VANDPD      (DX)(SI*1), Y12, Y12
 	VFMADD231PS Y12, Y13, Y11
-	SUBQ        R10, AX
-	SUBQ        R10, DX
+	SUBQ        R8, AX
+	SUBQ        R8, DX
 
 of3whole:
-	MOVQ  n+48(FP), R9
-	SHRQ  $0x03, R9
-	TESTQ R9, R9
+	MOVQ  n+48(FP), R8
+	SHRQ  $0x03, R8
+	TESTQ R8, R8
 	JZ    of3blockDone
 
 of3block:
@@ -13257,25 +13242,27 @@ of3block:
 	VFMADD231PS Y15, Y14, Y11
 	ADDQ        $+32, AX
 	ADDQ        $+32, DX
-	DECQ        R9
+	DECQ        R8
 	JNZ         of3block
 
 of3blockDone:
 	MOVQ         DI, AX
+	MOVQ         ldc+8(FP), DX
+	SHLQ         $0x02, DX
 	VHADDPS      Y1, Y0, Y0
 	VHADDPS      Y3, Y2, Y1
 	VHADDPS      Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X0, X1, X1
 	VMOVUPS      X1, (AX)
-	ADDQ         R8, AX
+	ADDQ         DX, AX
 	VHADDPS      Y5, Y4, Y0
 	VHADDPS      Y7, Y6, Y1
 	VHADDPS      Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X0, X1, X1
 	VMOVUPS      X1, (AX)
-	ADDQ         R8, AX
+	ADDQ         DX, AX
 	VHADDPS      Y9, Y8, Y0
 	VHADDPS      Y11, Y10, Y1
 	VHADDPS      Y1, Y0, Y0
@@ -13285,8 +13272,8 @@ of3blockDone:
 	JMP          stored
 
 below3:
-	CMPQ        (SP), $+2
-	JNE         below2
+	CMPQ        32(SP), $+1
+	JLE         below2
 	VXORPD      Y0, Y0, Y0
 	VXORPD      Y1, Y1, Y1
 	VXORPD      Y2, Y2, Y2
@@ -13295,18 +13282,14 @@ below3:
 	VXORPD      Y5, Y5, Y5
 	VXORPD      Y6, Y6, Y6
 	VXORPD      Y7, Y7, Y7
-	MOVQ        n+48(FP), R9
-	ANDQ        $+7, R9
+	TESTQ       $+7, n+48(FP)
 	JZ          of2whole
-	MOVQ        n+48(FP), R10
-	SUBQ        $+8, R10
-	SHLQ        $0x02, R10
-	ADDQ        R10, AX
-	ADDQ        R10, DX
-	LEAQ        tailMask<>+32(SB), R11
-	VMOVUPD     (R11)(R9*4), Y8
-	LEAQ        tailMask<>+32(SB), R11
-	VMOVUPD     (R11)(R9*4), Y8
+	MOVQ        n+48(FP), R8
+	SUBQ        $+8, R8
+	SHLQ        $0x02, R8
+	ADDQ        R8, AX
+	ADDQ        R8, DX
+	VMOVUPD     (SP), Y8
 	VANDPD      (AX), Y8, Y9
 	VANDPD      (DX), Y8, Y10
 	VFMADD231PS Y10, Y9, Y0
@@ -13325,13 +13308,13 @@ below3:
 	VFMADD231PS Y10, Y9, Y6
 	VANDPD      (DX)(SI*1), Y8, Y8
 	VFMADD231PS Y8, Y9, Y7
-	SUBQ        R10, AX
-	SUBQ        R10, DX
+	SUBQ        R8, AX
+	SUBQ        R8, DX
 
 of2whole:
-	MOVQ  n+48(FP), R9
-	SHRQ  $0x03, R9
-	TESTQ R9, R9
+	MOVQ  n+48(FP), R8
+	SHRQ  $0x03, R8
+	TESTQ R8, R8
 	JZ    of2blockDone
 
 of2block:
@@ -13351,18 +13334,20 @@ of2block:
 	VFMADD231PS Y10, Y9, Y7
 	ADDQ        $+32, AX
 	ADDQ        $+32, DX
-	DECQ        R9
+	DECQ        R8
 	JNZ         of2block
 
 of2blockDone:
 	MOVQ         DI, AX
+	MOVQ         ldc+8(FP), DX
+	SHLQ         $0x02, DX
 	VHADDPS      Y1, Y0, Y0
 	VHADDPS      Y3, Y2, Y1
 	VHADDPS      Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPS       X0, X1, X1
 	VMOVUPS      X1, (AX)
-	ADDQ         R8, AX
+	ADDQ         DX, AX
 	VHADDPS      Y5, Y4, Y0
 	VHADDPS      Y7, Y6, Y1
 	VHADDPS      Y1, Y0, Y0
@@ -13376,18 +13361,14 @@ below2:
 	VXORPD      Y1, Y1, Y1
 	VXORPD      Y2, Y2, Y2
 	VXORPD      Y3, Y3, Y3
-	MOVQ        n+48(FP), R9
-	ANDQ        $+7, R9
+	TESTQ       $+7, n+48(FP)
 	JZ          of1whole
-	MOVQ        n+48(FP), R10
-	SUBQ        $+8, R10
-	SHLQ        $0x02, R10
-	ADDQ        R10, AX
-	ADDQ        R10, DX
-	LEAQ        tailMask<>+32(SB), R11
-	VMOVUPD     (R11)(R9*4), Y4
-	LEAQ        tailMask<>+32(SB), R11
-	VMOVUPD     (R11)(R9*4), Y4
+	MOVQ        n+48(FP), R8
+	SUBQ        $+8, R8
+	SHLQ        $0x02, R8
+	ADDQ        R8, AX
+	ADDQ        R8, DX
+	VMOVUPD     (SP), Y4
 	VANDPD      (AX), Y4, Y5
 	VANDPD      (DX), Y4, Y6
 	VFMADD231PS Y6, Y5, Y0
@@ -13397,13 +13378,13 @@ below2:
 	VFMADD231PS Y6, Y5, Y2
 	VANDPD      (DX)(SI*1), Y4, Y4
 	VFMADD231PS Y4, Y5, Y3
-	SUBQ        R10, AX
-	SUBQ        R10, DX
+	SUBQ        R8, AX
+	SUBQ        R8, DX
 
 of1whole:
-	MOVQ  n+48(FP), R9
-	SHRQ  $0x03, R9
-	TESTQ R9, R9
+	MOVQ  n+48(FP), R8
+	SHRQ  $0x03, R8
+	TESTQ R8, R8
 	JZ    of1blockDone
 
 of1block:
@@ -13418,11 +13399,13 @@ of1block:
 	VFMADD231PS Y5, Y4, Y3
 	ADDQ        $+32, AX
 	ADDQ        $+32, DX
-	DECQ        R9
+	DECQ        R8
 	JNZ         of1block
 
 of1blockDone:
 	MOVQ         DI, AX
+	MOVQ         ldc+8(FP), DX
+	SHLQ         $0x02, DX
 	VHADDPS      Y1, Y0, Y0
 	VHADDPS      Y3, Y2, Y1
 	VHADDPS      Y1, Y0, Y0
@@ -13431,18 +13414,20 @@ of1blockDone:
 	VMOVUPS      X1, (AX)
 
 stored:
-	MOVQ  (SP), AX
-	SUBQ  AX, 8(SP)
+	MOVQ  32(SP), AX
+	SUBQ  AX, 40(SP)
 	JZ    rowsDone
 	MOVQ  AX, DX
 	IMULQ CX, DX
-	ADDQ  DX, 16(SP)
-	IMULQ R8, AX
+	ADDQ  DX, 48(SP)
+	MOVQ  ldc+8(FP), DX
+	SHLQ  $0x02, DX
+	IMULQ DX, AX
 	ADDQ  AX, DI
-	MOVQ  8(SP), DX
+	MOVQ  40(SP), DX
 	CMPQ  DX, lower+72(FP)
 	JNE   rows
-	DECQ  (SP)
+	DECQ  32(SP)
 	JMP   rows
 
 rowsDone:

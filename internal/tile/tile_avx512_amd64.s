@@ -15196,8 +15196,13 @@ TEXT ·rowProducts_avx512(SB), NOSPLIT, $24-96
 	MOVQ  ldz+40(FP), SI
 	SHLQ  $0x03, SI
 	LEAQ  (SI)(SI*2), DI
-	MOVQ  ldc+8(FP), R9
-	SHLQ  $0x03, R9
+	MOVQ  n+48(FP), AX
+	ANDQ  $+7, AX
+	MOVQ  $0x00000000000000ff, BX
+	NEGQ  AX
+	ADDQ  $+8, AX
+	SHLXQ AX, BX, BX
+	KMOVW BX, K3
 
 columns:
 	MOVQ height+56(FP), AX
@@ -15211,8 +15216,8 @@ columns:
 rows:
 	MOVQ        16(SP), AX
 	MOVQ        z+32(FP), BX
-	CMPQ        (SP), $+4
-	JNE         below4
+	CMPQ        (SP), $+3
+	JLE         below4
 	VXORPD      Z0, Z0, Z0
 	VXORPD      Z1, Z1, Z1
 	VXORPD      Z2, Z2, Z2
@@ -15229,62 +15234,44 @@ rows:
 	VXORPD      Z13, Z13, Z13
 	VXORPD      Z14, Z14, Z14
 	VXORPD      Z15, Z15, Z15
-	MOVQ        n+48(FP), R10
-	ANDQ        $+7, R10
+	TESTQ       $+7, n+48(FP)
 	JZ          of4whole
-	MOVQ        n+48(FP), R11
-	SUBQ        $+8, R11
-	SHLQ        $0x03, R11
-	ADDQ        R11, AX
-	ADDQ        R11, BX
-	MOVQ        $0x00000000000000ff, R12
-	NEGQ        R10
-	ADDQ        $+8, R10
-	SHLXQ       R10, R12, R12
-	KMOVW       R12, K3
+	MOVQ        n+48(FP), R9
+	SUBQ        $+8, R9
+	SHLQ        $0x03, R9
+	ADDQ        R9, AX
+	ADDQ        R9, BX
 	VMOVUPD.Z   (AX), K3, Z16
-	VMOVUPD.Z   (BX), K3, Z17
-	VFMADD231PD Z17, Z16, Z0
-	VMOVUPD.Z   (BX)(SI*1), K3, Z17
-	VFMADD231PD Z17, Z16, Z1
-	VMOVUPD.Z   (BX)(SI*2), K3, Z17
-	VFMADD231PD Z17, Z16, Z2
-	VMOVUPD.Z   (BX)(DI*1), K3, Z17
-	VFMADD231PD Z17, Z16, Z3
-	VMOVUPD.Z   (AX)(CX*1), K3, Z16
-	VMOVUPD.Z   (BX), K3, Z17
-	VFMADD231PD Z17, Z16, Z4
-	VMOVUPD.Z   (BX)(SI*1), K3, Z17
-	VFMADD231PD Z17, Z16, Z5
-	VMOVUPD.Z   (BX)(SI*2), K3, Z17
-	VFMADD231PD Z17, Z16, Z6
-	VMOVUPD.Z   (BX)(DI*1), K3, Z17
-	VFMADD231PD Z17, Z16, Z7
-	VMOVUPD.Z   (AX)(CX*2), K3, Z16
-	VMOVUPD.Z   (BX), K3, Z17
-	VFMADD231PD Z17, Z16, Z8
-	VMOVUPD.Z   (BX)(SI*1), K3, Z17
-	VFMADD231PD Z17, Z16, Z9
-	VMOVUPD.Z   (BX)(SI*2), K3, Z17
-	VFMADD231PD Z17, Z16, Z10
-	VMOVUPD.Z   (BX)(DI*1), K3, Z17
-	VFMADD231PD Z17, Z16, Z11
-	VMOVUPD.Z   (AX)(DX*1), K3, Z16
-	VMOVUPD.Z   (BX), K3, Z17
-	VFMADD231PD Z17, Z16, Z12
-	VMOVUPD.Z   (BX)(SI*1), K3, Z17
-	VFMADD231PD Z17, Z16, Z13
-	VMOVUPD.Z   (BX)(SI*2), K3, Z17
-	VFMADD231PD Z17, Z16, Z14
-	VMOVUPD.Z   (BX)(DI*1), K3, Z17
-	VFMADD231PD Z17, Z16, Z15
-	SUBQ        R11, AX
-	SUBQ        R11, BX
+	VMOVUPD.Z   (AX)(CX*1), K3, Z17
+	VMOVUPD.Z   (AX)(CX*2), K3, Z18
+	VMOVUPD.Z   (AX)(DX*1), K3, Z19
+	VMOVUPD.Z   (BX), K3, Z20
+	VFMADD231PD Z20, Z16, Z0
+	VFMADD231PD Z20, Z17, Z4
+	VFMADD231PD Z20, Z18, Z8
+	VFMADD231PD Z20, Z19, Z12
+	VMOVUPD.Z   (BX)(SI*1), K3, Z20
+	VFMADD231PD Z20, Z16, Z1
+	VFMADD231PD Z20, Z17, Z5
+	VFMADD231PD Z20, Z18, Z9
+	VFMADD231PD Z20, Z19, Z13
+	VMOVUPD.Z   (BX)(SI*2), K3, Z20
+	VFMADD231PD Z20, Z16, Z2
+	VFMADD231PD Z20, Z17, Z6
+	VFMADD231PD Z20, Z18, Z10
+	VFMADD231PD Z20, Z19, Z14
+	VMOVUPD.Z   (BX)(DI*1), K3, Z20
+	VFMADD231PD Z20, Z16, Z3
+	VFMADD231PD Z20, Z17, Z7
+	VFMADD231PD Z20, Z18, Z11
+	VFMADD231PD Z20, Z19, Z15
+	SUBQ        R9, AX
+	SUBQ        R9, BX
 
 of4whole:
-	MOVQ  n+48(FP), R10
-	SHRQ  $0x03, R10
-	TESTQ R10, R10
+	MOVQ  n+48(FP), R9
+	SHRQ  $0x03, R9
+	TESTQ R9, R9
 	JZ    of4blockDone
 
 of4block:
@@ -15314,11 +15301,13 @@ of4block:
 	VFMADD231PD Z20, Z19, Z15
 	ADDQ        $+64, AX
 	ADDQ        $+64, BX
-	DECQ        R10
+	DECQ        R9
 	JNZ         of4block
 
 of4blockDone:
 	MOVQ       R8, AX
+	MOVQ       ldc+8(FP), BX
+	SHLQ       $0x03, BX
 	VSHUFF64X2 $0x4e, Z2, Z0, Z16
 	VMOVAPD    Z2, K2, Z0
 	VADDPD     Z0, Z16, Z16
@@ -15332,7 +15321,7 @@ of4blockDone:
 	VSHUFF64X2 $0xdd, Z1, Z1, Z1
 	VADDPD     Z1, Z0, Z0
 	VMOVUPD    Y0, (AX)
-	ADDQ       R9, AX
+	ADDQ       BX, AX
 	VSHUFF64X2 $0x4e, Z6, Z4, Z0
 	VMOVAPD    Z6, K2, Z4
 	VADDPD     Z4, Z0, Z0
@@ -15346,7 +15335,7 @@ of4blockDone:
 	VSHUFF64X2 $0xdd, Z2, Z2, Z1
 	VADDPD     Z1, Z0, Z0
 	VMOVUPD    Y0, (AX)
-	ADDQ       R9, AX
+	ADDQ       BX, AX
 	VSHUFF64X2 $0x4e, Z10, Z8, Z0
 	VMOVAPD    Z10, K2, Z8
 	VADDPD     Z8, Z0, Z0
@@ -15360,7 +15349,7 @@ of4blockDone:
 	VSHUFF64X2 $0xdd, Z2, Z2, Z1
 	VADDPD     Z1, Z0, Z0
 	VMOVUPD    Y0, (AX)
-	ADDQ       R9, AX
+	ADDQ       BX, AX
 	VSHUFF64X2 $0x4e, Z14, Z12, Z0
 	VMOVAPD    Z14, K2, Z12
 	VADDPD     Z12, Z0, Z0
@@ -15377,8 +15366,8 @@ of4blockDone:
 	JMP        stored
 
 below4:
-	CMPQ        (SP), $+3
-	JNE         below3
+	CMPQ        (SP), $+2
+	JLE         below3
 	VXORPD      Z0, Z0, Z0
 	VXORPD      Z1, Z1, Z1
 	VXORPD      Z2, Z2, Z2
@@ -15391,53 +15380,39 @@ below4:
 	VXORPD      Z9, Z9, Z9
 	VXORPD      Z10, Z10, Z10
 	VXORPD      Z11, Z11, Z11
-	MOVQ        n+48(FP), R10
-	ANDQ        $+7, R10
+	TESTQ       $+7, n+48(FP)
 	JZ          of3whole
-	MOVQ        n+48(FP), R11
-	SUBQ        $+8, R11
-	SHLQ        $0x03, R11
-	ADDQ        R11, AX
-	ADDQ        R11, BX
-	MOVQ        $0x00000000000000ff, R12
-	NEGQ        R10
-	ADDQ        $+8, R10
-	SHLXQ       R10, R12, R12
-	KMOVW       R12, K3
+	MOVQ        n+48(FP), R9
+	SUBQ        $+8, R9
+	SHLQ        $0x03, R9
+	ADDQ        R9, AX
+	ADDQ        R9, BX
 	VMOVUPD.Z   (AX), K3, Z12
-	VMOVUPD.Z   (BX), K3, Z13
-	VFMADD231PD Z13, Z12, Z0
-	VMOVUPD.Z   (BX)(SI*1), K3, Z13
-	VFMADD231PD Z13, Z12, Z1
-	VMOVUPD.Z   (BX)(SI*2), K3, Z13
-	VFMADD231PD Z13, Z12, Z2
-	VMOVUPD.Z   (BX)(DI*1), K3, Z13
-	VFMADD231PD Z13, Z12, Z3
-	VMOVUPD.Z   (AX)(CX*1), K3, Z12
-	VMOVUPD.Z   (BX), K3, Z13
-	VFMADD231PD Z13, Z12, Z4
-	VMOVUPD.Z   (BX)(SI*1), K3, Z13
-	VFMADD231PD Z13, Z12, Z5
-	VMOVUPD.Z   (BX)(SI*2), K3, Z13
-	VFMADD231PD Z13, Z12, Z6
-	VMOVUPD.Z   (BX)(DI*1), K3, Z13
-	VFMADD231PD Z13, Z12, Z7
-	VMOVUPD.Z   (AX)(CX*2), K3, Z12
-	VMOVUPD.Z   (BX), K3, Z13
-	VFMADD231PD Z13, Z12, Z8
-	VMOVUPD.Z   (BX)(SI*1), K3, Z13
-	VFMADD231PD Z13, Z12, Z9
-	VMOVUPD.Z   (BX)(SI*2), K3, Z13
-	VFMADD231PD Z13, Z12, Z10
-	VMOVUPD.Z   (BX)(DI*1), K3, Z13
-	VFMADD231PD Z13, Z12, Z11
-	SUBQ        R11, AX
-	SUBQ        R11, BX
+	VMOVUPD.Z   (AX)(CX*1), K3, Z13
+	VMOVUPD.Z   (AX)(CX*2), K3, Z14
+	VMOVUPD.Z   (BX), K3, Z15
+	VFMADD231PD Z15, Z12, Z0
+	VFMADD231PD Z15, Z13, Z4
+	VFMADD231PD Z15, Z14, Z8
+	VMOVUPD.Z   (BX)(SI*1), K3, Z15
+	VFMADD231PD Z15, Z12, Z1
+	VFMADD231PD Z15, Z13, Z5
+	VFMADD231PD Z15, Z14, Z9
+	VMOVUPD.Z   (BX)(SI*2), K3, Z15
+	VFMADD231PD Z15, Z12, Z2
+	VFMADD231PD Z15, Z13, Z6
+	VFMADD231PD Z15, Z14, Z10
+	VMOVUPD.Z   (BX)(DI*1), K3, Z15
+	VFMADD231PD Z15, Z12, Z3
+	VFMADD231PD Z15, Z13, Z7
+	VFMADD231PD Z15, Z14, Z11
+	SUBQ        R9, AX
+	SUBQ        R9, BX
 
 of3whole:
-	MOVQ  n+48(FP), R10
-	SHRQ  $0x03, R10
-	TESTQ R10, R10
+	MOVQ  n+48(FP), R9
+	SHRQ  $0x03, R9
+	TESTQ R9, R9
 	JZ    of3blockDone
 
 of3block:
@@ -15462,11 +15437,13 @@ of3block:
 	VFMADD231PD Z15, Z14, Z11
 	ADDQ        $+64, AX
 	ADDQ        $+64, BX
-	DECQ        R10
+	DECQ        R9
 	JNZ         of3block
 
 of3blockDone:
 	MOVQ       R8, AX
+	MOVQ       ldc+8(FP), BX
+	SHLQ       $0x03, BX
 	VSHUFF64X2 $0x4e, Z2, Z0, Z12
 	VMOVAPD    Z2, K2, Z0
 	VADDPD     Z0, Z12, Z12
@@ -15480,7 +15457,7 @@ of3blockDone:
 	VSHUFF64X2 $0xdd, Z1, Z1, Z1
 	VADDPD     Z1, Z0, Z0
 	VMOVUPD    Y0, (AX)
-	ADDQ       R9, AX
+	ADDQ       BX, AX
 	VSHUFF64X2 $0x4e, Z6, Z4, Z0
 	VMOVAPD    Z6, K2, Z4
 	VADDPD     Z4, Z0, Z0
@@ -15494,7 +15471,7 @@ of3blockDone:
 	VSHUFF64X2 $0xdd, Z2, Z2, Z1
 	VADDPD     Z1, Z0, Z0
 	VMOVUPD    Y0, (AX)
-	ADDQ       R9, AX
+	ADDQ       BX, AX
 	VSHUFF64X2 $0x4e, Z10, Z8, Z0
 	VMOVAPD    Z10, K2, Z8
 	VADDPD     Z8, Z0, Z0
@@ -15511,8 +15488,8 @@ of3blockDone:
 	JMP        stored
 
 below3:
-	CMPQ        (SP), $+2
-	JNE         below2
+	CMPQ        (SP), $+1
+	JLE         below2
 	VXORPD      Z0, Z0, Z0
 	VXORPD      Z1, Z1, Z1
 	VXORPD      Z2, Z2, Z2
@@ -15521,44 +15498,34 @@ below3:
 	VXORPD      Z5, Z5, Z5
 	VXORPD      Z6, Z6, Z6
 	VXORPD      Z7, Z7, Z7
-	MOVQ        n+48(FP), R10
-	ANDQ        $+7, R10
+	TESTQ       $+7, n+48(FP)
 	JZ          of2whole
-	MOVQ        n+48(FP), R11
-	SUBQ        $+8, R11
-	SHLQ        $0x03, R11
-	ADDQ        R11, AX
-	ADDQ        R11, BX
-	MOVQ        $0x00000000000000ff, R12
-	NEGQ        R10
-	ADDQ        $+8, R10
-	SHLXQ       R10, R12, R12
-	KMOVW       R12, K3
+	MOVQ        n+48(FP), R9
+	SUBQ        $+8, R9
+	SHLQ        $0x03, R9
+	ADDQ        R9, AX
+	ADDQ        R9, BX
 	VMOVUPD.Z   (AX), K3, Z8
-	VMOVUPD.Z   (BX), K3, Z9
-	VFMADD231PD Z9, Z8, Z0
-	VMOVUPD.Z   (BX)(SI*1), K3, Z9
-	VFMADD231PD Z9, Z8, Z1
-	VMOVUPD.Z   (BX)(SI*2), K3, Z9
-	VFMADD231PD Z9, Z8, Z2
-	VMOVUPD.Z   (BX)(DI*1), K3, Z9
-	VFMADD231PD Z9, Z8, Z3
-	VMOVUPD.Z   (AX)(CX*1), K3, Z8
-	VMOVUPD.Z   (BX), K3, Z9
-	VFMADD231PD Z9, Z8, Z4
-	VMOVUPD.Z   (BX)(SI*1), K3, Z9
-	VFMADD231PD Z9, Z8, Z5
-	VMOVUPD.Z   (BX)(SI*2), K3, Z9
-	VFMADD231PD Z9, Z8, Z6
-	VMOVUPD.Z   (BX)(DI*1), K3, Z9
-	VFMADD231PD Z9, Z8, Z7
-	SUBQ        R11, AX
-	SUBQ        R11, BX
+	VMOVUPD.Z   (AX)(CX*1), K3, Z9
+	VMOVUPD.Z   (BX), K3, Z10
+	VFMADD231PD Z10, Z8, Z0
+	VFMADD231PD Z10, Z9, Z4
+	VMOVUPD.Z   (BX)(SI*1), K3, Z10
+	VFMADD231PD Z10, Z8, Z1
+	VFMADD231PD Z10, Z9, Z5
+	VMOVUPD.Z   (BX)(SI*2), K3, Z10
+	VFMADD231PD Z10, Z8, Z2
+	VFMADD231PD Z10, Z9, Z6
+	VMOVUPD.Z   (BX)(DI*1), K3, Z10
+	VFMADD231PD Z10, Z8, Z3
+	VFMADD231PD Z10, Z9, Z7
+	SUBQ        R9, AX
+	SUBQ        R9, BX
 
 of2whole:
-	MOVQ  n+48(FP), R10
-	SHRQ  $0x03, R10
-	TESTQ R10, R10
+	MOVQ  n+48(FP), R9
+	SHRQ  $0x03, R9
+	TESTQ R9, R9
 	JZ    of2blockDone
 
 of2block:
@@ -15578,11 +15545,13 @@ of2block:
 	VFMADD231PD Z10, Z9, Z7
 	ADDQ        $+64, AX
 	ADDQ        $+64, BX
-	DECQ        R10
+	DECQ        R9
 	JNZ         of2block
 
 of2blockDone:
 	MOVQ       R8, AX
+	MOVQ       ldc+8(FP), BX
+	SHLQ       $0x03, BX
 	VSHUFF64X2 $0x4e, Z2, Z0, Z8
 	VMOVAPD    Z2, K2, Z0
 	VADDPD     Z0, Z8, Z8
@@ -15596,7 +15565,7 @@ of2blockDone:
 	VSHUFF64X2 $0xdd, Z1, Z1, Z1
 	VADDPD     Z1, Z0, Z0
 	VMOVUPD    Y0, (AX)
-	ADDQ       R9, AX
+	ADDQ       BX, AX
 	VSHUFF64X2 $0x4e, Z6, Z4, Z0
 	VMOVAPD    Z6, K2, Z4
 	VADDPD     Z4, Z0, Z0
@@ -15617,19 +15586,13 @@ below2:
 	VXORPD      Z1, Z1, Z1
 	VXORPD      Z2, Z2, Z2
 	VXORPD      Z3, Z3, Z3
-	MOVQ        n+48(FP), R10
-	ANDQ        $+7, R10
+	TESTQ       $+7, n+48(FP)
 	JZ          of1whole
-	MOVQ        n+48(FP), R11
-	SUBQ        $+8, R11
-	SHLQ        $0x03, R11
-	ADDQ        R11, AX
-	ADDQ        R11, BX
-	MOVQ        $0x00000000000000ff, R12
-	NEGQ        R10
-	ADDQ        $+8, R10
-	SHLXQ       R10, R12, R12
-	KMOVW       R12, K3
+	MOVQ        n+48(FP), R9
+	SUBQ        $+8, R9
+	SHLQ        $0x03, R9
+	ADDQ        R9, AX
+	ADDQ        R9, BX
 	VMOVUPD.Z   (AX), K3, Z4
 	VMOVUPD.Z   (BX), K3, Z5
 	VFMADD231PD Z5, Z4, Z0
@@ -15639,13 +15602,13 @@ below2:
 	VFMADD231PD Z5, Z4, Z2
 	VMOVUPD.Z   (BX)(DI*1), K3, Z5
 	VFMADD231PD Z5, Z4, Z3
-	SUBQ        R11, AX
-	SUBQ        R11, BX
+	SUBQ        R9, AX
+	SUBQ        R9, BX
 
 of1whole:
-	MOVQ  n+48(FP), R10
-	SHRQ  $0x03, R10
-	TESTQ R10, R10
+	MOVQ  n+48(FP), R9
+	SHRQ  $0x03, R9
+	TESTQ R9, R9
 	JZ    of1blockDone
 
 of1block:
@@ -15660,11 +15623,13 @@ of1block:
 	VFMADD231PD Z5, Z4, Z3
 	ADDQ        $+64, AX
 	ADDQ        $+64, BX
-	DECQ        R10
+	DECQ        R9
 	JNZ         of1block
 
 of1blockDone:
 	MOVQ       R8, AX
+	MOVQ       ldc+8(FP), BX
+	SHLQ       $0x03, BX
 	VSHUFF64X2 $0x4e, Z2, Z0, Z4
 	VMOVAPD    Z2, K2, Z0
 	VADDPD     Z0, Z4, Z4
@@ -15686,7 +15651,9 @@ stored:
 	MOVQ  AX, BX
 	IMULQ CX, BX
 	ADDQ  BX, 16(SP)
-	IMULQ R9, AX
+	MOVQ  ldc+8(FP), BX
+	SHLQ  $0x03, BX
+	IMULQ BX, AX
 	ADDQ  AX, R8
 	MOVQ  8(SP), BX
 	CMPQ  BX, lower+72(FP)
@@ -15711,6 +15678,555 @@ rowsDone:
 	SHLQ    $0x03, AX
 	ADDQ    AX, c+0(FP)
 	TESTQ   BX, BX
+	JNZ     columns
+	VZEROUPPER
+	RET
+
+// func rowProducts32_avx512(c *float32, ldc int, w *float32, ldw int, z *float32, ldz int, n int, height int, rows int, lower int, cols int, index int)
+// Requires: AVX, AVX512DQ, AVX512F, BMI2, CMOV
+TEXT ·rowProducts32_avx512(SB), NOSPLIT, $24-96
+	MOVL     $0x000000aa, AX
+	KMOVW    AX, K1
+	MOVL     $0x000000f0, AX
+	KMOVW    AX, K1
+	MOVQ     ldw+24(FP), CX
+	SHLQ     $0x02, CX
+	LEAQ     (CX)(CX*2), DX
+	LEAQ     (CX)(CX*4), BX
+	MOVQ     ldz+40(FP), DI
+	SHLQ     $0x02, DI
+	LEAQ     (DI)(DI*2), R8
+	MOVQ     n+48(FP), AX
+	MOVQ     $+65280, SI
+	ANDQ     $+7, AX
+	SHRXQ    AX, SI, SI
+	KMOVW    SI, K1
+	KUNPCKBW K1, K1, K1
+
+columns:
+	MOVQ height+56(FP), AX
+	MOVQ AX, (SP)
+	MOVQ rows+64(FP), AX
+	MOVQ AX, 8(SP)
+	MOVQ w+16(FP), AX
+	MOVQ AX, 16(SP)
+	MOVQ c+0(FP), R9
+
+rows:
+	MOVQ              16(SP), AX
+	MOVQ              z+32(FP), SI
+	CMPQ              (SP), $+6
+	JLE               below8
+	VXORPD            Z0, Z0, Z0
+	VXORPD            Z1, Z1, Z1
+	VXORPD            Z2, Z2, Z2
+	VXORPD            Z3, Z3, Z3
+	VXORPD            Z4, Z4, Z4
+	VXORPD            Z5, Z5, Z5
+	VXORPD            Z6, Z6, Z6
+	VXORPD            Z7, Z7, Z7
+	VXORPD            Z8, Z8, Z8
+	VXORPD            Z9, Z9, Z9
+	VXORPD            Z10, Z10, Z10
+	VXORPD            Z11, Z11, Z11
+	VXORPD            Z12, Z12, Z12
+	VXORPD            Z13, Z13, Z13
+	VXORPD            Z14, Z14, Z14
+	VXORPD            Z15, Z15, Z15
+	LEAQ              (AX)(DX*2), R11
+	SUBQ              AX, R11
+	LEAQ              (R11)(CX*1), R10
+	CMPQ              (SP), $+8
+	CMOVQNE           R11, R10
+	TESTQ             $+7, n+48(FP)
+	JZ                of8whole
+	MOVQ              n+48(FP), R11
+	SUBQ              $+8, R11
+	SHLQ              $0x02, R11
+	ADDQ              R11, AX
+	ADDQ              R11, SI
+	VBROADCASTF32X8   (AX), Z16
+	VINSERTF32X8      $0x01, (AX)(CX*1), Z16, Z16
+	VMOVAPS.Z         Z16, K1, Z16
+	VBROADCASTF32X8   (AX)(CX*2), Z17
+	VINSERTF32X8      $0x01, (AX)(DX*1), Z17, Z17
+	VMOVAPS.Z         Z17, K1, Z17
+	VBROADCASTF32X8   (AX)(CX*4), Z18
+	VINSERTF32X8      $0x01, (AX)(BX*1), Z18, Z18
+	VMOVAPS.Z         Z18, K1, Z18
+	VBROADCASTF32X8   (AX)(DX*2), Z19
+	VINSERTF32X8      $0x01, (AX)(R10*1), Z19, Z19
+	VMOVAPS.Z         Z19, K1, Z19
+	VBROADCASTF32X8.Z (SI), K1, Z20
+	VFMADD231PS       Z20, Z16, Z0
+	VFMADD231PS       Z20, Z17, Z4
+	VFMADD231PS       Z20, Z18, Z8
+	VFMADD231PS       Z20, Z19, Z12
+	VBROADCASTF32X8.Z (SI)(DI*1), K1, Z20
+	VFMADD231PS       Z20, Z16, Z1
+	VFMADD231PS       Z20, Z17, Z5
+	VFMADD231PS       Z20, Z18, Z9
+	VFMADD231PS       Z20, Z19, Z13
+	VBROADCASTF32X8.Z (SI)(DI*2), K1, Z20
+	VFMADD231PS       Z20, Z16, Z2
+	VFMADD231PS       Z20, Z17, Z6
+	VFMADD231PS       Z20, Z18, Z10
+	VFMADD231PS       Z20, Z19, Z14
+	VBROADCASTF32X8.Z (SI)(R8*1), K1, Z20
+	VFMADD231PS       Z20, Z16, Z3
+	VFMADD231PS       Z20, Z17, Z7
+	VFMADD231PS       Z20, Z18, Z11
+	VFMADD231PS       Z20, Z19, Z15
+	SUBQ              R11, AX
+	SUBQ              R11, SI
+
+of8whole:
+	MOVQ n+48(FP), R11
+	SHRQ $0x03, R11
+
+of8block:
+	VBROADCASTF32X8 (AX), Z16
+	VINSERTF32X8    $0x01, (AX)(CX*1), Z16, Z16
+	VBROADCASTF32X8 (AX)(CX*2), Z17
+	VINSERTF32X8    $0x01, (AX)(DX*1), Z17, Z17
+	VBROADCASTF32X8 (AX)(CX*4), Z18
+	VINSERTF32X8    $0x01, (AX)(BX*1), Z18, Z18
+	VBROADCASTF32X8 (AX)(DX*2), Z19
+	VINSERTF32X8    $0x01, (AX)(R10*1), Z19, Z19
+	VBROADCASTF32X8 (SI), Z20
+	VFMADD231PS     Z20, Z16, Z0
+	VFMADD231PS     Z20, Z17, Z4
+	VFMADD231PS     Z20, Z18, Z8
+	VFMADD231PS     Z20, Z19, Z12
+	VBROADCASTF32X8 (SI)(DI*1), Z20
+	VFMADD231PS     Z20, Z16, Z1
+	VFMADD231PS     Z20, Z17, Z5
+	VFMADD231PS     Z20, Z18, Z9
+	VFMADD231PS     Z20, Z19, Z13
+	VBROADCASTF32X8 (SI)(DI*2), Z20
+	VFMADD231PS     Z20, Z16, Z2
+	VFMADD231PS     Z20, Z17, Z6
+	VFMADD231PS     Z20, Z18, Z10
+	VFMADD231PS     Z20, Z19, Z14
+	VBROADCASTF32X8 (SI)(R8*1), Z20
+	VFMADD231PS     Z20, Z16, Z3
+	VFMADD231PS     Z20, Z17, Z7
+	VFMADD231PS     Z20, Z18, Z11
+	VFMADD231PS     Z20, Z19, Z15
+	ADDQ            $+32, AX
+	ADDQ            $+32, SI
+	DECQ            R11
+	JNZ             of8block
+	MOVQ            R9, AX
+	MOVQ            ldc+8(FP), SI
+	SHLQ            $0x02, SI
+	VSHUFPS         $0x88, Z1, Z0, Z16
+	VSHUFPS         $0xdd, Z1, Z0, Z0
+	VADDPS          Z0, Z16, Z16
+	VSHUFPS         $0x88, Z3, Z2, Z0
+	VSHUFPS         $0xdd, Z3, Z2, Z1
+	VADDPS          Z1, Z0, Z0
+	VSHUFPS         $0x88, Z0, Z16, Z1
+	VSHUFPS         $0xdd, Z0, Z16, Z0
+	VADDPS          Z0, Z1, Z1
+	VSHUFPS         $0x88, Z5, Z4, Z0
+	VSHUFPS         $0xdd, Z5, Z4, Z2
+	VADDPS          Z2, Z0, Z0
+	VSHUFPS         $0x88, Z7, Z6, Z2
+	VSHUFPS         $0xdd, Z7, Z6, Z3
+	VADDPS          Z3, Z2, Z2
+	VSHUFPS         $0x88, Z2, Z0, Z3
+	VSHUFPS         $0xdd, Z2, Z0, Z0
+	VADDPS          Z0, Z3, Z3
+	VSHUFF32X4      $0x88, Z3, Z1, Z0
+	VSHUFF32X4      $0xdd, Z3, Z1, Z1
+	VADDPS          Z1, Z0, Z0
+	VMOVUPS         X0, (AX)
+	ADDQ            SI, AX
+	VEXTRACTF32X4   $0x01, Z0, (AX)
+	ADDQ            SI, AX
+	VEXTRACTF32X4   $0x02, Z0, (AX)
+	ADDQ            SI, AX
+	VEXTRACTF32X4   $0x03, Z0, (AX)
+	VSHUFPS         $0x88, Z9, Z8, Z0
+	VSHUFPS         $0xdd, Z9, Z8, Z1
+	VADDPS          Z1, Z0, Z0
+	VSHUFPS         $0x88, Z11, Z10, Z1
+	VSHUFPS         $0xdd, Z11, Z10, Z2
+	VADDPS          Z2, Z1, Z1
+	VSHUFPS         $0x88, Z1, Z0, Z2
+	VSHUFPS         $0xdd, Z1, Z0, Z0
+	VADDPS          Z0, Z2, Z2
+	VSHUFPS         $0x88, Z13, Z12, Z0
+	VSHUFPS         $0xdd, Z13, Z12, Z1
+	VADDPS          Z1, Z0, Z0
+	VSHUFPS         $0x88, Z15, Z14, Z1
+	VSHUFPS         $0xdd, Z15, Z14, Z3
+	VADDPS          Z3, Z1, Z1
+	VSHUFPS         $0x88, Z1, Z0, Z3
+	VSHUFPS         $0xdd, Z1, Z0, Z0
+	VADDPS          Z0, Z3, Z3
+	VSHUFF32X4      $0x88, Z3, Z2, Z0
+	VSHUFF32X4      $0xdd, Z3, Z2, Z1
+	VADDPS          Z1, Z0, Z0
+	ADDQ            SI, AX
+	VMOVUPS         X0, (AX)
+	ADDQ            SI, AX
+	VEXTRACTF32X4   $0x01, Z0, (AX)
+	ADDQ            SI, AX
+	VEXTRACTF32X4   $0x02, Z0, (AX)
+	ADDQ            SI, AX
+	CMPQ            (SP), $+8
+	JNE             stored
+	VEXTRACTF32X4   $0x03, Z0, (AX)
+	JMP             stored
+
+below8:
+	CMPQ              (SP), $+4
+	JLE               below6
+	VXORPD            Z0, Z0, Z0
+	VXORPD            Z1, Z1, Z1
+	VXORPD            Z2, Z2, Z2
+	VXORPD            Z3, Z3, Z3
+	VXORPD            Z4, Z4, Z4
+	VXORPD            Z5, Z5, Z5
+	VXORPD            Z6, Z6, Z6
+	VXORPD            Z7, Z7, Z7
+	VXORPD            Z8, Z8, Z8
+	VXORPD            Z9, Z9, Z9
+	VXORPD            Z10, Z10, Z10
+	VXORPD            Z11, Z11, Z11
+	LEAQ              (AX)(CX*4), R11
+	SUBQ              AX, R11
+	LEAQ              (R11)(CX*1), R10
+	CMPQ              (SP), $+6
+	CMOVQNE           R11, R10
+	TESTQ             $+7, n+48(FP)
+	JZ                of6whole
+	MOVQ              n+48(FP), R11
+	SUBQ              $+8, R11
+	SHLQ              $0x02, R11
+	ADDQ              R11, AX
+	ADDQ              R11, SI
+	VBROADCASTF32X8   (AX), Z12
+	VINSERTF32X8      $0x01, (AX)(CX*1), Z12, Z12
+	VMOVAPS.Z         Z12, K1, Z12
+	VBROADCASTF32X8   (AX)(CX*2), Z13
+	VINSERTF32X8      $0x01, (AX)(DX*1), Z13, Z13
+	VMOVAPS.Z         Z13, K1, Z13
+	VBROADCASTF32X8   (AX)(CX*4), Z14
+	VINSERTF32X8      $0x01, (AX)(R10*1), Z14, Z14
+	VMOVAPS.Z         Z14, K1, Z14
+	VBROADCASTF32X8.Z (SI), K1, Z15
+	VFMADD231PS       Z15, Z12, Z0
+	VFMADD231PS       Z15, Z13, Z4
+	VFMADD231PS       Z15, Z14, Z8
+	VBROADCASTF32X8.Z (SI)(DI*1), K1, Z15
+	VFMADD231PS       Z15, Z12, Z1
+	VFMADD231PS       Z15, Z13, Z5
+	VFMADD231PS       Z15, Z14, Z9
+	VBROADCASTF32X8.Z (SI)(DI*2), K1, Z15
+	VFMADD231PS       Z15, Z12, Z2
+	VFMADD231PS       Z15, Z13, Z6
+	VFMADD231PS       Z15, Z14, Z10
+	VBROADCASTF32X8.Z (SI)(R8*1), K1, Z15
+	VFMADD231PS       Z15, Z12, Z3
+	VFMADD231PS       Z15, Z13, Z7
+	VFMADD231PS       Z15, Z14, Z11
+	SUBQ              R11, AX
+	SUBQ              R11, SI
+
+of6whole:
+	MOVQ n+48(FP), R11
+	SHRQ $0x03, R11
+
+of6block:
+	VBROADCASTF32X8 (AX), Z12
+	VINSERTF32X8    $0x01, (AX)(CX*1), Z12, Z12
+	VBROADCASTF32X8 (AX)(CX*2), Z13
+	VINSERTF32X8    $0x01, (AX)(DX*1), Z13, Z13
+	VBROADCASTF32X8 (AX)(CX*4), Z14
+	VINSERTF32X8    $0x01, (AX)(R10*1), Z14, Z14
+	VBROADCASTF32X8 (SI), Z15
+	VFMADD231PS     Z15, Z12, Z0
+	VFMADD231PS     Z15, Z13, Z4
+	VFMADD231PS     Z15, Z14, Z8
+	VBROADCASTF32X8 (SI)(DI*1), Z15
+	VFMADD231PS     Z15, Z12, Z1
+	VFMADD231PS     Z15, Z13, Z5
+	VFMADD231PS     Z15, Z14, Z9
+	VBROADCASTF32X8 (SI)(DI*2), Z15
+	VFMADD231PS     Z15, Z12, Z2
+	VFMADD231PS     Z15, Z13, Z6
+	VFMADD231PS     Z15, Z14, Z10
+	VBROADCASTF32X8 (SI)(R8*1), Z15
+	VFMADD231PS     Z15, Z12, Z3
+	VFMADD231PS     Z15, Z13, Z7
+	VFMADD231PS     Z15, Z14, Z11
+	ADDQ            $+32, AX
+	ADDQ            $+32, SI
+	DECQ            R11
+	JNZ             of6block
+	MOVQ            R9, AX
+	MOVQ            ldc+8(FP), SI
+	SHLQ            $0x02, SI
+	VSHUFPS         $0x88, Z1, Z0, Z12
+	VSHUFPS         $0xdd, Z1, Z0, Z0
+	VADDPS          Z0, Z12, Z12
+	VSHUFPS         $0x88, Z3, Z2, Z0
+	VSHUFPS         $0xdd, Z3, Z2, Z1
+	VADDPS          Z1, Z0, Z0
+	VSHUFPS         $0x88, Z0, Z12, Z1
+	VSHUFPS         $0xdd, Z0, Z12, Z0
+	VADDPS          Z0, Z1, Z1
+	VSHUFPS         $0x88, Z5, Z4, Z0
+	VSHUFPS         $0xdd, Z5, Z4, Z2
+	VADDPS          Z2, Z0, Z0
+	VSHUFPS         $0x88, Z7, Z6, Z2
+	VSHUFPS         $0xdd, Z7, Z6, Z3
+	VADDPS          Z3, Z2, Z2
+	VSHUFPS         $0x88, Z2, Z0, Z3
+	VSHUFPS         $0xdd, Z2, Z0, Z0
+	VADDPS          Z0, Z3, Z3
+	VSHUFF32X4      $0x88, Z3, Z1, Z0
+	VSHUFF32X4      $0xdd, Z3, Z1, Z1
+	VADDPS          Z1, Z0, Z0
+	VMOVUPS         X0, (AX)
+	ADDQ            SI, AX
+	VEXTRACTF32X4   $0x01, Z0, (AX)
+	ADDQ            SI, AX
+	VEXTRACTF32X4   $0x02, Z0, (AX)
+	ADDQ            SI, AX
+	VEXTRACTF32X4   $0x03, Z0, (AX)
+	VSHUFPS         $0x88, Z9, Z8, Z0
+	VSHUFPS         $0xdd, Z9, Z8, Z1
+	VADDPS          Z1, Z0, Z0
+	VSHUFPS         $0x88, Z11, Z10, Z1
+	VSHUFPS         $0xdd, Z11, Z10, Z2
+	VADDPS          Z2, Z1, Z1
+	VSHUFPS         $0x88, Z1, Z0, Z2
+	VSHUFPS         $0xdd, Z1, Z0, Z0
+	VADDPS          Z0, Z2, Z2
+	VSHUFF32X4      $0x88, Z2, Z2, Z0
+	VSHUFF32X4      $0xdd, Z2, Z2, Z1
+	VADDPS          Z1, Z0, Z0
+	ADDQ            SI, AX
+	VMOVUPS         X0, (AX)
+	ADDQ            SI, AX
+	CMPQ            (SP), $+6
+	JNE             stored
+	VEXTRACTF32X4   $0x01, Z0, (AX)
+	JMP             stored
+
+below6:
+	CMPQ              (SP), $+2
+	JLE               below4
+	VXORPD            Z0, Z0, Z0
+	VXORPD            Z1, Z1, Z1
+	VXORPD            Z2, Z2, Z2
+	VXORPD            Z3, Z3, Z3
+	VXORPD            Z4, Z4, Z4
+	VXORPD            Z5, Z5, Z5
+	VXORPD            Z6, Z6, Z6
+	VXORPD            Z7, Z7, Z7
+	LEAQ              (AX)(CX*2), R11
+	SUBQ              AX, R11
+	LEAQ              (R11)(CX*1), R10
+	CMPQ              (SP), $+4
+	CMOVQNE           R11, R10
+	TESTQ             $+7, n+48(FP)
+	JZ                of4whole
+	MOVQ              n+48(FP), R11
+	SUBQ              $+8, R11
+	SHLQ              $0x02, R11
+	ADDQ              R11, AX
+	ADDQ              R11, SI
+	VBROADCASTF32X8   (AX), Z8
+	VINSERTF32X8      $0x01, (AX)(CX*1), Z8, Z8
+	VMOVAPS.Z         Z8, K1, Z8
+	VBROADCASTF32X8   (AX)(CX*2), Z9
+	VINSERTF32X8      $0x01, (AX)(R10*1), Z9, Z9
+	VMOVAPS.Z         Z9, K1, Z9
+	VBROADCASTF32X8.Z (SI), K1, Z10
+	VFMADD231PS       Z10, Z8, Z0
+	VFMADD231PS       Z10, Z9, Z4
+	VBROADCASTF32X8.Z (SI)(DI*1), K1, Z10
+	VFMADD231PS       Z10, Z8, Z1
+	VFMADD231PS       Z10, Z9, Z5
+	VBROADCASTF32X8.Z (SI)(DI*2), K1, Z10
+	VFMADD231PS       Z10, Z8, Z2
+	VFMADD231PS       Z10, Z9, Z6
+	VBROADCASTF32X8.Z (SI)(R8*1), K1, Z10
+	VFMADD231PS       Z10, Z8, Z3
+	VFMADD231PS       Z10, Z9, Z7
+	SUBQ              R11, AX
+	SUBQ              R11, SI
+
+of4whole:
+	MOVQ n+48(FP), R11
+	SHRQ $0x03, R11
+
+of4block:
+	VBROADCASTF32X8 (AX), Z8
+	VINSERTF32X8    $0x01, (AX)(CX*1), Z8, Z8
+	VBROADCASTF32X8 (AX)(CX*2), Z9
+	VINSERTF32X8    $0x01, (AX)(R10*1), Z9, Z9
+	VBROADCASTF32X8 (SI), Z10
+	VFMADD231PS     Z10, Z8, Z0
+	VFMADD231PS     Z10, Z9, Z4
+	VBROADCASTF32X8 (SI)(DI*1), Z10
+	VFMADD231PS     Z10, Z8, Z1
+	VFMADD231PS     Z10, Z9, Z5
+	VBROADCASTF32X8 (SI)(DI*2), Z10
+	VFMADD231PS     Z10, Z8, Z2
+	VFMADD231PS     Z10, Z9, Z6
+	VBROADCASTF32X8 (SI)(R8*1), Z10
+	VFMADD231PS     Z10, Z8, Z3
+	VFMADD231PS     Z10, Z9, Z7
+	ADDQ            $+32, AX
+	ADDQ            $+32, SI
+	DECQ            R11
+	JNZ             of4block
+	MOVQ            R9, AX
+	MOVQ            ldc+8(FP), SI
+	SHLQ            $0x02, SI
+	VSHUFPS         $0x88, Z1, Z0, Z8
+	VSHUFPS         $0xdd, Z1, Z0, Z0
+	VADDPS          Z0, Z8, Z8
+	VSHUFPS         $0x88, Z3, Z2, Z0
+	VSHUFPS         $0xdd, Z3, Z2, Z1
+	VADDPS          Z1, Z0, Z0
+	VSHUFPS         $0x88, Z0, Z8, Z1
+	VSHUFPS         $0xdd, Z0, Z8, Z0
+	VADDPS          Z0, Z1, Z1
+	VSHUFPS         $0x88, Z5, Z4, Z0
+	VSHUFPS         $0xdd, Z5, Z4, Z2
+	VADDPS          Z2, Z0, Z0
+	VSHUFPS         $0x88, Z7, Z6, Z2
+	VSHUFPS         $0xdd, Z7, Z6, Z3
+	VADDPS          Z3, Z2, Z2
+	VSHUFPS         $0x88, Z2, Z0, Z3
+	VSHUFPS         $0xdd, Z2, Z0, Z0
+	VADDPS          Z0, Z3, Z3
+	VSHUFF32X4      $0x88, Z3, Z1, Z0
+	VSHUFF32X4      $0xdd, Z3, Z1, Z1
+	VADDPS          Z1, Z0, Z0
+	VMOVUPS         X0, (AX)
+	ADDQ            SI, AX
+	VEXTRACTF32X4   $0x01, Z0, (AX)
+	ADDQ            SI, AX
+	VEXTRACTF32X4   $0x02, Z0, (AX)
+	ADDQ            SI, AX
+	CMPQ            (SP), $+4
+	JNE             stored
+	VEXTRACTF32X4   $0x03, Z0, (AX)
+	JMP             stored
+
+below4:
+	VXORPD            Z0, Z0, Z0
+	VXORPD            Z1, Z1, Z1
+	VXORPD            Z2, Z2, Z2
+	VXORPD            Z3, Z3, Z3
+	LEAQ              (AX), R11
+	SUBQ              AX, R11
+	LEAQ              (R11)(CX*1), R10
+	CMPQ              (SP), $+2
+	CMOVQNE           R11, R10
+	TESTQ             $+7, n+48(FP)
+	JZ                of2whole
+	MOVQ              n+48(FP), R11
+	SUBQ              $+8, R11
+	SHLQ              $0x02, R11
+	ADDQ              R11, AX
+	ADDQ              R11, SI
+	VBROADCASTF32X8   (AX), Z4
+	VINSERTF32X8      $0x01, (AX)(R10*1), Z4, Z4
+	VMOVAPS.Z         Z4, K1, Z4
+	VBROADCASTF32X8.Z (SI), K1, Z5
+	VFMADD231PS       Z5, Z4, Z0
+	VBROADCASTF32X8.Z (SI)(DI*1), K1, Z5
+	VFMADD231PS       Z5, Z4, Z1
+	VBROADCASTF32X8.Z (SI)(DI*2), K1, Z5
+	VFMADD231PS       Z5, Z4, Z2
+	VBROADCASTF32X8.Z (SI)(R8*1), K1, Z5
+	VFMADD231PS       Z5, Z4, Z3
+	SUBQ              R11, AX
+	SUBQ              R11, SI
+
+of2whole:
+	MOVQ n+48(FP), R11
+	SHRQ $0x03, R11
+
+of2block:
+	VBROADCASTF32X8 (AX), Z4
+	VINSERTF32X8    $0x01, (AX)(R10*1), Z4, Z4
+	VBROADCASTF32X8 (SI), Z5
+	VFMADD231PS     Z5, Z4, Z0
+	VBROADCASTF32X8 (SI)(DI*1), Z5
+	VFMADD231PS     Z5, Z4, Z1
+	VBROADCASTF32X8 (SI)(DI*2), Z5
+	VFMADD231PS     Z5, Z4, Z2
+	VBROADCASTF32X8 (SI)(R8*1), Z5
+	VFMADD231PS     Z5, Z4, Z3
+	ADDQ            $+32, AX
+	ADDQ            $+32, SI
+	DECQ            R11
+	JNZ             of2block
+	MOVQ            R9, AX
+	MOVQ            ldc+8(FP), SI
+	SHLQ            $0x02, SI
+	VSHUFPS         $0x88, Z1, Z0, Z4
+	VSHUFPS         $0xdd, Z1, Z0, Z0
+	VADDPS          Z0, Z4, Z4
+	VSHUFPS         $0x88, Z3, Z2, Z0
+	VSHUFPS         $0xdd, Z3, Z2, Z1
+	VADDPS          Z1, Z0, Z0
+	VSHUFPS         $0x88, Z0, Z4, Z1
+	VSHUFPS         $0xdd, Z0, Z4, Z0
+	VADDPS          Z0, Z1, Z1
+	VSHUFF32X4      $0x88, Z1, Z1, Z0
+	VSHUFF32X4      $0xdd, Z1, Z1, Z1
+	VADDPS          Z1, Z0, Z0
+	VMOVUPS         X0, (AX)
+	ADDQ            SI, AX
+	CMPQ            (SP), $+2
+	JNE             stored
+	VEXTRACTF32X4   $0x01, Z0, (AX)
+
+stored:
+	MOVQ  (SP), AX
+	SUBQ  AX, 8(SP)
+	JZ    rowsDone
+	MOVQ  AX, SI
+	IMULQ CX, SI
+	ADDQ  SI, 16(SP)
+	MOVQ  ldc+8(FP), SI
+	SHLQ  $0x02, SI
+	IMULQ SI, AX
+	ADDQ  AX, R9
+	MOVQ  8(SP), SI
+	CMPQ  SI, lower+72(FP)
+	JNE   rows
+	DECQ  (SP)
+	JMP   rows
+
+rowsDone:
+	MOVQ    cols+80(FP), AX
+	MOVQ    $+4, R9
+	SUBQ    R9, AX
+	MOVQ    AX, SI
+	CMPQ    SI, R9
+	CMOVQGT R9, SI
+	CMPQ    AX, R9
+	CMOVQLT R9, AX
+	MOVQ    AX, cols+80(FP)
+	MOVQ    SI, AX
+	IMULQ   DI, AX
+	ADDQ    AX, z+32(FP)
+	MOVQ    SI, AX
+	SHLQ    $0x02, AX
+	ADDQ    AX, c+0(FP)
+	TESTQ   SI, SI
 	JNZ     columns
 	VZEROUPPER
 	RET

@@ -12,6 +12,28 @@ func isDots[F tile.Float](m, n, k int) bool {
 	return min(m, n) <= few && k >= max(terms, depth*of)
 }
 
+// isColumns reports whether the entries of A B take less time as inner products of rows of A and columns of
+// B: these are few, and a row of them fills a part of a vector.
+func isColumns[F tile.Float](m, n, k int) bool {
+	most, terms := mostColumns, columnTerms
+	if kind[F]() == 1 {
+		most, terms = mostColumns32, columnTerms32
+	}
+	if n == 2 {
+		terms = twoTerms
+	}
+	return n <= most && k >= terms && m*k >= columnEntries
+}
+
+// byColumns is byDots for B that is not transposed, by way of a copy of its transpose.
+func (p *product[F]) byColumns() {
+	memory := borrow[F](p.n * p.k)
+	tile.Transpose(*memory, p.k, p.b.data, p.b.stride, p.k, p.n)
+	p.b = factor[F]{*memory, p.k, true}
+	p.byDots()
+	giveBack(memory)
+}
+
 // byDots computes C = alpha A B' + beta C by inner products of rows of A and of B, on one thread or more:
 // each entry is computed alike, whatever part it is in.
 func (p *product[F]) byDots() {

@@ -12,21 +12,27 @@ import (
 	gblas "gonum.org/v1/gonum/blas"
 )
 
-// deepSettings visits products AB' and A'B' of few rows or columns and sums of many terms: of each number of
-// rows beside others, with all factors of both.
+// deepSettings visits products AB' and A'B' of few rows or columns and sums of many terms, of each number of
+// rows beside others, and AB of few columns, with all factors of both.
 func deepSettings(visit func(s settings)) {
 	shapes := [][2]int{{2, 2}, {2, 3}, {3, 3}, {2, 4}, {4, 2}, {3, 5}, {3, 9}, {10, 3}, {4, 4}, {5, 6}, {7, 5}, {8, 11},
 		{24, 25}, {25, 24}, {33, 40}, {3, 130}, {130, 5}}
 	at := 0
+	visitNext := func(m, n, k int, tA, tB gblas.Transpose) {
+		factors := [][2]float64{{1, 0}, {1, 1}, {-2, 0}, {2, 3}}[at%4]
+		visit(settings{m: m, n: n, k: k, tA: tA, tB: tB, alpha: factors[0], beta: factors[1]})
+		at++
+	}
 	for _, shape := range shapes {
 		for _, k := range []int{23, 32, 47, 64, 145, 511, 512, 513, 1100} {
 			for _, tA := range transposes {
-				factors := [][2]float64{{1, 0}, {1, 1}, {-2, 0}, {2, 3}}[at%4]
-				s := settings{m: shape[0], n: shape[1], k: k, tA: tA, tB: gblas.Trans}
-				s.alpha, s.beta = factors[0], factors[1]
-				visit(s)
-				at++
+				visitNext(shape[0], shape[1], k, tA, gblas.Trans)
 			}
+		}
+	}
+	for n := 2; n <= 9; n++ {
+		for _, k := range []int{25, 32, 40, 47, 64, 145, 513} {
+			visitNext(64+n, n, k, gblas.NoTrans, gblas.NoTrans)
 		}
 	}
 }
@@ -63,6 +69,7 @@ func TestDeepProductsOnThreads(t *testing.T) {
 		{m: 5, n: 613, k: 700, tA: gblas.NoTrans, tB: gblas.Trans, alpha: 1},
 		{m: 613, n: 7, k: 1500, tA: gblas.NoTrans, tB: gblas.Trans, alpha: 2},
 		{m: 23, n: 301, k: 500, tA: gblas.NoTrans, tB: gblas.Trans, alpha: 1},
+		{m: 613, n: 3, k: 500, tA: gblas.NoTrans, tB: gblas.NoTrans, alpha: 1},
 	} {
 		result := func(threads int) []float64 {
 			runtime.GOMAXPROCS(threads)

@@ -46,9 +46,6 @@ func gemm[F tile.Float](
 	case byVector:
 		thinMatrixProduct(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 		return true
-	case byVectors:
-		columnsByVectors(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-		return true
 	}
 	p := product[F]{
 		a: factor[F]{a, lda, tA != blas.NoTrans}, b: factor[F]{b, ldb, tB != blas.NoTrans},
@@ -67,6 +64,8 @@ func gemm[F tile.Float](
 		p.byTransposing()
 	case byDots:
 		p.byDots()
+	case byColumns:
+		p.byColumns()
 	default:
 		p.compute()
 	}
@@ -97,6 +96,8 @@ func gemmWay[F tile.Float](
 		return byTransposing
 	case tA == blas.NoTrans && tB != blas.NoTrans && isDots[F](m, n, k):
 		return byDots
+	case tA == blas.NoTrans && tB == blas.NoTrans && isColumns[F](m, n, k):
+		return byColumns
 	case tA != blas.NoTrans && tB != blas.NoTrans && isTurned(m, n, k):
 		return byTransposing
 	case isSmall(m, n, k, lda, ldb), tB == blas.NoTrans && isShort(m, n, k):
@@ -109,8 +110,6 @@ func gemmWay[F tile.Float](
 		return byTransposing // A is not packed
 	case kind[F]() == 0 && tA == blas.NoTrans && alpha == 1 && beta == 0 && isNarrow(m, n, k):
 		return byPairs
-	case kind[F]() == 1 && tA == blas.NoTrans && isByColumns(m, n, k):
-		return byVectors
 	case isShallow[F](tA, tB, m, n, k, lda, ldb):
 		return byPanels
 	}
@@ -149,11 +148,11 @@ func gemmLoops[F tile.Float](
 
 // isNarrow reports whether pairs save time: in long and deep products of few columns.
 func isNarrow(m, n, k int) bool {
-	few, rows := narrowDepth, narrowRows
-	if k > shallowDepth {
-		few, rows = shallowDepth, narrowRowsDeep
+	rows := narrowRows
+	if k < narrowTerms {
+		rows = narrowRowsShort
 	}
-	return n <= tile.PairColumns && m >= rows && k >= few
+	return n <= tile.PairColumns && m >= rows && k >= narrowDepth
 }
 
 // byPairs computes C = A B in float64 for a few columns. The last rows, too few for a tile, are a product of

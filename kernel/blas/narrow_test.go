@@ -23,7 +23,7 @@ type narrowCase struct {
 // narrowCases returns products of every number of columns up to 5, with NaN and infinities in some.
 func narrowCases() (all []narrowCase) {
 	rng := rand.New(rand.NewPCG(91, 92))
-	for _, m := range []int{65, 72, 77, 83, 600} {
+	for _, m := range []int{65, 72, 77, 131, 600} {
 		for n := 1; n <= 5; n++ {
 			for k := 1; k <= 18; k++ {
 				p := narrowCase{m: m, n: n, k: k, tB: transposes[(m+n+k)%2]}

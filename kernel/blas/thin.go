@@ -91,31 +91,6 @@ func thinMatrixProduct[F tile.Float](
 		float64(beta), as[float64](c), incY)
 }
 
-// isByColumns reports whether a product of two or three columns in float32 takes less time column by column,
-// as inner products.
-func isByColumns(m, n, k int) bool {
-	switch n {
-	case 2:
-		return k >= dotTerms32 && m*k >= twoColumns32
-	case 3:
-		return k >= 2*dotTerms32 && m*k >= threeColumns32
-	}
-	return false
-}
-
-// columnsByVectors computes C = alpha op(A) op(B) + beta C for one column of C after the other.
-func columnsByVectors[F tile.Float](
-	tA, tB blas.Transpose, m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
-) {
-	next := 1
-	if tB != blas.NoTrans {
-		next = ldb
-	}
-	for j := range n {
-		thinMatrixProduct(tA, tB, m, 1, k, alpha, a, lda, b[j*next:], ldb, beta, c[j:], ldc)
-	}
-}
-
 // thinSymmetric computes C = alpha A B + beta C or, with A on the right, C = alpha B A + beta C, for a
 // symmetric A of order 1, or a thin C.
 func thinSymmetric[F tile.Float](

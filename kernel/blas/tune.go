@@ -54,10 +54,10 @@ const (
 	// shallowDepth is the largest number of terms of a product without blocks, of any size. Mul 80x3 by 3x2
 	// to 2000x32 by 32x200.
 	shallowDepth = 32
-	// narrowRows and narrowDepth are the least numbers of rows, and of products of a sum, for which pairs
-	// take less time than panels, with few columns. narrowRowsDeep is the number of rows for more terms than
-	// shallowDepth. Mul 600x40 by 40x4, 80x3 by 3x2 to 2000x40 by 40x4.
-	narrowRows, narrowDepth, narrowRowsDeep = 400, 4, 160
+	// narrowRows and narrowDepth are the least numbers of rows, and of terms of a sum, for which pairs take
+	// less time than panels, with few columns. narrowRowsShort is the number of rows for fewer terms than
+	// narrowTerms. Mul 600x40 by 40x4, 24x8 by 8x2 to 2000x40 by 40x4.
+	narrowRows, narrowDepth, narrowRowsShort, narrowTerms = 128, 4, 400, 8
 	// smallSize is the largest size of a product without blocks. Mul 3 to 64, A'B 8 and 30.
 	smallSize = 64
 	// shortRows, shortDepth and shortWidth are the largest numbers of rows, of products of a sum, and of
@@ -120,9 +120,10 @@ const (
 	dotRows, dotTerms, dotDepths       = 24, 32, 6
 	dotRows32, dotTerms32, dotDepths32 = 32, 24, 4
 	mostDotTerms, copiedDots           = 512, 16
-	// twoColumns32 and threeColumns32 are the least numbers of entries of A in float32 for which A B of two,
-	// and of three, columns is computed column by column. Sgemm of 8 x 16 to 600 x 400 by 2 to 4.
-	twoColumns32, threeColumns32 = 1 << 11, 1 << 14
+	// mostColumns and mostColumns32 are the largest numbers of columns of a product A B whose entries are
+	// inner products with them, of at least columnTerms or columnTerms32 terms, or twoTerms with two columns.
+	// A has at least columnEntries entries. Gemm of 4 x 16 to 1000 x 600 by 2 to 8.
+	mostColumns, columnTerms, mostColumns32, columnTerms32, twoTerms, columnEntries = 4, 40, 8, 32, 24, 3 << 9
 	// turnedProduct is the largest number of rows, or of columns, of a product A'B' that is computed as the
 	// transpose of BA. It has at least turnedDepth terms, and turnedMultiplications at most: threads share
 	// others. Up to turnedWhole rows all terms are taken at a time. A'B' of 2 x 2 to 1000 x 40.

@@ -34,6 +34,8 @@ const (
 	byTransposing
 	// byDots: a product of few entries, as inner products.
 	byDots
+	// byColumns: a product of few columns, as inner products with a copy of these.
+	byColumns
 	// byFew: a complex product of few rows or columns, without packing the larger factor.
 	byFew
 	// byPanels: the tiles of a small product, without blocks.

@@ -12,6 +12,8 @@ import (
 // many sums as registers hold.
 func productShape(t isa, x *number) (rows, columns int) {
 	switch {
+	case x == single && t.evex: // two rows in a register
+		return 8, 4
 	case x == single:
 		return 3, 4
 	case t.evex:
@@ -35,7 +37,12 @@ type productsTile struct {
 	columns int
 	w, z    rows
 	r       reducer
+	last    []func() access // to the last vector of a row, by its registers
+	lanes   reg.Register    // mask of the last lanes of two rows
 }
+
+// pairs reports whether a register holds entries of two rows of W.
+func (p *productsTile) pairs() bool { return p.x == single && p.t.evex }
 
 // rowProducts emits the inner products of all rows of two matrices: of a few rows of W, with the rows of Z
 // that stay in a cache meanwhile.
@@ -45,9 +52,10 @@ func rowProducts(t isa, x *number) {
 		fmt.Sprintf("sets C to W Z' for rows of n >= 8 entries, as rowDots for several rows. It takes height <= %d of "+
 			"the rows of W at a time, and one row less for the last lower rows. Z has cols >= %d rows.", most, columns))
 	p := &productsTile{t: t, x: x, columns: columns, r: t.newReducer()}
-	p.w = newRows(GP64(), bytesParam("ldw", x.size), most)
+	p.w = newRows(GP64(), bytesParam("ldw", x.size), min(most, 7)) // the last of eight has another register
 	p.z = newRows(GP64(), bytesParam("ldz", x.size), columns)
-	c, ldc := GP64(), bytesParam("ldc", x.size)
+	c := GP64()
+	p.lastVectors()
 	height, left, from := AllocLocal(8), AllocLocal(8), AllocLocal(8) // of the present columns
 	Label("columns")
 	MOVQ(param("height"), height)
@@ -57,17 +65,7 @@ func rowProducts(t isa, x *number) {
 	Label("rows")
 	MOVQ(from, p.w.base)
 	MOVQ(mem("z"), p.z.base)
-	for rows := most; rows > 0; rows-- {
-		if rows > 1 {
-			CMPQ(height, I8(rows))
-			JNE(LabelRef(fmt.Sprint("below", rows)))
-		}
-		p.some(rows, c, ldc)
-		if rows > 1 {
-			JMP(LabelRef("stored"))
-			Label(fmt.Sprint("below", rows))
-		}
-	}
+	p.eachHeight(most, height, c)
 	Label("stored")
 	many, further := GP64(), GP64()
 	MOVQ(height, many)
@@ -76,7 +74,7 @@ func rowProducts(t isa, x *number) {
 	MOVQ(many, further)
 	IMULQ(p.w.step, further)
 	ADDQ(further, from)
-	IMULQ(ldc, many)
+	IMULQ(bytesParam("ldc", x.size), many)
 	ADDQ(many, c)
 	MOVQ(left, further)
 	CMPQ(further, mem("lower"))
@@ -87,6 +85,30 @@ func rowProducts(t isa, x *number) {
 	p.nextColumns()
 	JNZ(LabelRef("columns"))
 	finish()
+}
+
+// eachHeight emits the tiles of each height, and jumps to the one of the present height. Tiles of pairs have
+// an even height.
+func (p *productsTile) eachHeight(most int, height Mem, c reg.GPVirtual) {
+	step := 1
+	if p.pairs() {
+		step = 2
+	}
+	for rows := most; rows > 0; rows -= step {
+		if rows > step {
+			CMPQ(height, I8(rows-step))
+			JLE(LabelRef(fmt.Sprint("below", rows)))
+		}
+		if p.pairs() {
+			p.somePairs(rows/2, height, c)
+		} else {
+			p.some(rows, c)
+		}
+		if rows > step {
+			JMP(LabelRef("stored"))
+			Label(fmt.Sprint("below", rows))
+		}
+	}
 }
 
 // nextColumns moves on to the next rows of Z, and sets the flag of zero behind the last ones. The last ones
@@ -110,7 +132,7 @@ func (p *productsTile) nextColumns() {
 }
 
 // some computes the products of a number of rows of W with rows of Z, and stores them.
-func (p *productsTile) some(rows int, c, ldc reg.GPVirtual) {
+func (p *productsTile) some(rows int, c reg.GPVirtual) {
 	t, registers := p.t, 1
 	t.part = fmt.Sprint("of", rows)
 	if p.x == double {
@@ -120,7 +142,7 @@ func (p *productsTile) some(rows int, c, ldc reg.GPVirtual) {
 	lanes := registers * p.x.lanes(t)
 	add := func(io access, k, disp int) {
 		sums := acc[k*rows*p.columns:]
-		if io.masked { // a register for the mask, and none for other rows of W
+		if io.masked && p.x == single { // a register for the mask, and none for other rows of W
 			for i := range rows {
 				w := io.load(p.w.at(i, disp))
 				for j := range p.columns {
@@ -140,16 +162,12 @@ func (p *productsTile) some(rows int, c, ldc reg.GPVirtual) {
 			}
 		}
 	}
-	tail, pointers := param("n"), []reg.GPVirtual{p.w.base, p.z.base}
-	ANDQ(I8(lanes-1), tail)
+	pointers := []reg.GPVirtual{p.w.base, p.z.base}
+	TESTQ(I32(lanes-1), mem("n"))
 	JZ(LabelRef(t.part + "whole"))
 	last := beforeEnd(p.x, lanes, pointers)
-	for k := range registers {
-		of := tail
-		if registers > 1 { // the second register has up to all of its lanes in the tail, the first one the others
-			of = p.lanesOf(k, tail)
-		}
-		add(p.x.lastOf(t, of), k, k*t.bytes())
+	for k, io := range p.last {
+		add(io(), k, k*t.bytes())
 	}
 	for _, at := range pointers {
 		SUBQ(last, at)
@@ -159,7 +177,7 @@ func (p *productsTile) some(rows int, c, ldc reg.GPVirtual) {
 	if p.x == double {
 		acc = addRegisters(acc, rows*p.columns)
 	}
-	row := fresh(c)
+	row, ldc := fresh(c), bytesParam("ldc", p.x.size)
 	for i := range rows {
 		if i > 0 {
 			ADDQ(ldc, row)
@@ -183,17 +201,38 @@ func (p *productsTile) lanesOf(register int, tail reg.GPVirtual) reg.GPVirtual {
 	return lanes
 }
 
-// lastOf returns the access to the last n lanes of vectors that can be read as a whole: with AVX2 to clear
-// lanes takes less time than to leave them out.
-func (x *number) lastOf(t isa, n reg.GPVirtual) access {
-	io, _ := x.lastLanes(t, n)
-	if !t.evex {
-		mask := GP64()
-		LEAQ(maskTable.Offset(32), mask)
-		ones := t.load(Mem{Base: mask, Index: n, Scale: uint8(x.size)})
-		io.load = t.loading(func(a Mem, v vector) { VANDPD(a, ones, v) })
+// lastVectors prepares the access to the last vector of rows, which has fewer entries than its lanes. The
+// second of two registers has up to all of its lanes, and the first one the others. With AVX2 to clear lanes
+// takes less time than to leave them out.
+func (p *productsTile) lastVectors() {
+	if p.pairs() {
+		p.lastPairs()
+		return
 	}
-	return io
+	t, registers := p.t, 1
+	if p.x == double {
+		registers = t.dotRegisters()
+	}
+	tail := param("n")
+	ANDQ(I8(registers*p.x.lanes(t)-1), tail)
+	if t.evex {
+		masked, _ := p.x.lastLanes(t, tail)
+		p.last = append(p.last, func() access { return masked })
+		return
+	}
+	for k := range registers {
+		of, table := tail, GP64()
+		if registers > 1 {
+			of = p.lanesOf(k, tail)
+		}
+		LEAQ(maskTable.Offset(32), table)
+		ones := AllocLocal(t.bytes())
+		VMOVUPD(t.load(Mem{Base: table, Index: of, Scale: uint8(p.x.size)}), ones)
+		p.last = append(p.last, func() access {
+			v := t.load(ones)
+			return access{masked: true, load: t.loading(func(a Mem, to vector) { VANDPD(a, v, to) })}
+		})
+	}
 }
 
 // storeRow stores three or four sums, in the order of storeSums.

@@ -56,9 +56,7 @@ func vectors(t isa) {
 	}
 	twoVectors(t)
 	rowProducts(t, double)
-	if !t.evex { // AVX-512 uses it too
-		rowProducts(t, single)
-	}
+	rowProducts(t, single)
 	spans(t)
 	if !t.evex {
 		for _, x := range []*number{double, single} {
