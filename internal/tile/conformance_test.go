@@ -40,7 +40,7 @@ func TestVectors(t *testing.T) {
 		"SymmetricRows", "SymmetricRows32",
 		"RowProducts", "RowProducts32",
 		"GrowingRowDots", "GrowingRowDots32", "NarrowColumns", "NarrowColumns32",
-		"SumColumns", "SumColumns32", "NarrowRows", "NarrowRows32",
+		"SumColumns", "SumColumns32", "NarrowRows", "NarrowRows32", "NarrowPairs", "NarrowPairs32",
 		"RowDotPairs", "RowDotPairs32", "AddRowPairs", "AddRowPairs32", "AddOuterPairs", "AddOuterPairs32",
 		"Span dots", "Span dots32", "Span add", "Span add32", "Span both", "Span both32", "Span outer", "Span outer32",
 		"Span solve", "Span solve32",

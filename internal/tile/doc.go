@@ -23,6 +23,7 @@
 //	AddOuter, AddAbs        A += b y', and y += |a|.
 //	RowProducts             RowDots of all rows of two matrices.
 //	RowDotPairs and more    RowDots, AddRows, AddOuter with two vectors.
+//	NarrowPairs and more    The same for rows of few entries.
 //	SymmetricRows, Scale    A x for rows of a symmetric A, and y *= b.
 //	Reflect, Rotate         Reflections of a panel, and plane rotations of rows.
 //	SumDifferences          Weighted differences of rows.

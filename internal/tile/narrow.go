@@ -105,3 +105,59 @@ func NarrowRows[F Float](sums, a []F, lda int, x []F, m, n int) {
 		}
 	}
 }
+
+// pairRowsTogether is the number of rows that the tile of NarrowPairs takes at a time.
+const pairRowsTogether = 4
+
+// NarrowPairs sets sums[2i] and sums[2i+1] to the products of row i of a with x and with z; see
+// narrowPairGeneric. A row has at least NarrowBytes.
+func NarrowPairs[F Float](sums, a []F, lda int, x, z []F, m, n int) {
+	raceRead(a, m, n, lda)
+	raceRead(x, 1, n, 0)
+	raceRead(z, 1, n, 0)
+	raceWrite(sums, 1, 2*m, 0)
+	if tiles.narrowPairs[0] == 0 || m == 0 {
+		for i := range m {
+			row := a[i*lda:][:n]
+			sums[2*i], sums[2*i+1] = narrowPairGeneric(row, x), narrowPairGeneric(row, z)
+		}
+		return
+	}
+	if n*int(unsafe.Sizeof(F(0))) < NarrowBytes {
+		panic("tile: too few entries")
+	}
+	_, _, _, _ = sums[2*m-1], a[(m-1)*lda+n-1], x[n-1], z[n-1]
+	if m >= pairRowsTogether {
+		narrowPairsTile(unsafe.Pointer(&sums[0]), unsafe.Pointer(&a[0]), lda, unsafe.Pointer(&x[0]),
+			unsafe.Pointer(&z[0]), m, n, of[F](0))
+		return
+	}
+	for i := range m { // as if all rows were the same
+		var same [2 * pairRowsTogether]F
+		narrowPairsTile(unsafe.Pointer(&same), unsafe.Pointer(&a[i*lda]), 0, unsafe.Pointer(&x[0]),
+			unsafe.Pointer(&z[0]), pairRowsTogether, n, of[F](0))
+		sums[2*i], sums[2*i+1] = same[0], same[1]
+	}
+}
+
+// narrowPairGeneric returns the product of a row and a vector, as sums of the lanes of NarrowBytes. Entries
+// behind the last whole vector are in the last lanes. Neighbours are added, pairs of them, and so on.
+func narrowPairGeneric[F Float](row, x []F) F {
+	const most = NarrowBytes / 4
+	var sums [most]F
+	lanes, n := NarrowBytes/int(unsafe.Sizeof(F(0))), len(row)
+	whole := n / lanes * lanes
+	for k, v := range row[:whole] {
+		sums[k%lanes] = fused(v, x[k], sums[k%lanes])
+	}
+	for k := whole; k < n; k++ {
+		lane := k + lanes - n
+		sums[lane] = fused(row[k], x[k], sums[lane])
+	}
+	for ; lanes > 1; lanes /= 2 {
+		for k := range lanes / 2 {
+			sums[k] = sums[2*k] + sums[2*k+1]
+		}
+	}
+	return sums[0]
+}

@@ -88,6 +88,7 @@ type operations struct {
 	scalePairs         [17]int
 	narrowColumns      [17]int
 	narrowRows         [17]int
+	narrowPairs        [17]int
 	addAbs             int
 	scale              [17]int
 	squares            [17]int

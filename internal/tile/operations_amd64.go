@@ -154,6 +154,9 @@ func narrowColumnsTile(sums, a unsafe.Pointer, lda int, x unsafe.Pointer, step, 
 func narrowRowsTile(sums, a unsafe.Pointer, lda int, x unsafe.Pointer, rows, n int, index int)
 
 //go:noescape
+func narrowPairsTile(sums, a unsafe.Pointer, lda int, x, z unsafe.Pointer, rows, n int, index int)
+
+//go:noescape
 func addAbsTile(y, a *float64, n int) float64
 
 //go:noescape

@@ -124,82 +124,84 @@ DATA operations_avx2<>+4392(SB)/8, $·narrowColumns_avx2(SB)
 DATA operations_avx2<>+4520(SB)/8, $·narrowColumns32_avx2(SB)
 DATA operations_avx2<>+4528(SB)/8, $·narrowRows_avx2(SB)
 DATA operations_avx2<>+4656(SB)/8, $·narrowRows32_avx2(SB)
-DATA operations_avx2<>+4664(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx2<>+4672(SB)/8, $·scale_avx2(SB)
-DATA operations_avx2<>+4800(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx2<>+4936(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx2<>+4944(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx2<>+5072(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx2<>+5088(SB)/8, $·symmetricRows_1_avx2(SB)
-DATA operations_avx2<>+5096(SB)/8, $·symmetricRows_2_avx2(SB)
-DATA operations_avx2<>+5104(SB)/8, $·symmetricRows_3_avx2(SB)
-DATA operations_avx2<>+5112(SB)/8, $·symmetricRows_4_avx2(SB)
-DATA operations_avx2<>+5216(SB)/8, $·symmetricRows32_1_avx2(SB)
-DATA operations_avx2<>+5224(SB)/8, $·symmetricRows32_2_avx2(SB)
-DATA operations_avx2<>+5232(SB)/8, $·symmetricRows32_3_avx2(SB)
-DATA operations_avx2<>+5240(SB)/8, $·symmetricRows32_4_avx2(SB)
-DATA operations_avx2<>+5256(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+5264(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+5272(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+5280(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+5288(SB)/8, $·addComplex_avx2(SB)
-DATA operations_avx2<>+5416(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx2<>+5424(SB)/8, $·timesComplex_avx2(SB)
-DATA operations_avx2<>+5552(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx2<>+5560(SB)/8, $·dotComplex_avx2(SB)
-DATA operations_avx2<>+5688(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx2<>+5696(SB)/8, $·turn_avx2(SB)
-DATA operations_avx2<>+5824(SB)/8, $·turn32_avx2(SB)
-DATA operations_avx2<>+5832(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx2<>+5960(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx2<>+5968(SB)/8, $·largestPair_avx2(SB)
-DATA operations_avx2<>+6096(SB)/8, $·largestPair32_avx2(SB)
-DATA operations_avx2<>+6104(SB)/8, $·swap_avx2(SB)
-DATA operations_avx2<>+6232(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx2<>+6248(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+6256(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+6264(SB)/8, $·solveRows_3_avx2(SB)
-DATA operations_avx2<>+6272(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+6376(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+6384(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+6392(SB)/8, $·solveRows32_3_avx2(SB)
-DATA operations_avx2<>+6400(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+6432(SB)/8, $·solveRows32_8_avx2(SB)
-DATA operations_avx2<>+6448(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+6456(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+6464(SB)/8, $·multiplyRows_3_avx2(SB)
-DATA operations_avx2<>+6472(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+6576(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+6584(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+6592(SB)/8, $·multiplyRows32_3_avx2(SB)
-DATA operations_avx2<>+6600(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+6632(SB)/8, $·multiplyRows32_8_avx2(SB)
-DATA operations_avx2<>+6640(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+6656(SB)/8, $·solvePairs_1_avx2(SB)
-DATA operations_avx2<>+6664(SB)/8, $·solvePairs_2_avx2(SB)
-DATA operations_avx2<>+6672(SB)/8, $·solvePairs_3_avx2(SB)
-DATA operations_avx2<>+6680(SB)/8, $·solvePairs_4_avx2(SB)
-DATA operations_avx2<>+6784(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx2<>+6792(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx2<>+6800(SB)/8, $·solvePairs32_3_avx2(SB)
-DATA operations_avx2<>+6808(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx2<>+6840(SB)/8, $·solvePairs32_8_avx2(SB)
-DATA operations_avx2<>+6856(SB)/8, $·multiplyPairs_1_avx2(SB)
-DATA operations_avx2<>+6864(SB)/8, $·multiplyPairs_2_avx2(SB)
-DATA operations_avx2<>+6872(SB)/8, $·multiplyPairs_3_avx2(SB)
-DATA operations_avx2<>+6880(SB)/8, $·multiplyPairs_4_avx2(SB)
-DATA operations_avx2<>+6984(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx2<>+6992(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx2<>+7000(SB)/8, $·multiplyPairs32_3_avx2(SB)
-DATA operations_avx2<>+7008(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx2<>+7040(SB)/8, $·multiplyPairs32_8_avx2(SB)
-DATA operations_avx2<>+7048(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx2<>+7176(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx2<>+7184(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx2<>+7312(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx2<>+7320(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+7328(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $7408
+DATA operations_avx2<>+4664(SB)/8, $·narrowPairs_avx2(SB)
+DATA operations_avx2<>+4792(SB)/8, $·narrowPairs32_avx2(SB)
+DATA operations_avx2<>+4800(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx2<>+4808(SB)/8, $·scale_avx2(SB)
+DATA operations_avx2<>+4936(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx2<>+5072(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx2<>+5080(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx2<>+5208(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx2<>+5224(SB)/8, $·symmetricRows_1_avx2(SB)
+DATA operations_avx2<>+5232(SB)/8, $·symmetricRows_2_avx2(SB)
+DATA operations_avx2<>+5240(SB)/8, $·symmetricRows_3_avx2(SB)
+DATA operations_avx2<>+5248(SB)/8, $·symmetricRows_4_avx2(SB)
+DATA operations_avx2<>+5352(SB)/8, $·symmetricRows32_1_avx2(SB)
+DATA operations_avx2<>+5360(SB)/8, $·symmetricRows32_2_avx2(SB)
+DATA operations_avx2<>+5368(SB)/8, $·symmetricRows32_3_avx2(SB)
+DATA operations_avx2<>+5376(SB)/8, $·symmetricRows32_4_avx2(SB)
+DATA operations_avx2<>+5392(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+5400(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+5408(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+5416(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+5424(SB)/8, $·addComplex_avx2(SB)
+DATA operations_avx2<>+5552(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx2<>+5560(SB)/8, $·timesComplex_avx2(SB)
+DATA operations_avx2<>+5688(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx2<>+5696(SB)/8, $·dotComplex_avx2(SB)
+DATA operations_avx2<>+5824(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx2<>+5832(SB)/8, $·turn_avx2(SB)
+DATA operations_avx2<>+5960(SB)/8, $·turn32_avx2(SB)
+DATA operations_avx2<>+5968(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx2<>+6096(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx2<>+6104(SB)/8, $·largestPair_avx2(SB)
+DATA operations_avx2<>+6232(SB)/8, $·largestPair32_avx2(SB)
+DATA operations_avx2<>+6240(SB)/8, $·swap_avx2(SB)
+DATA operations_avx2<>+6368(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx2<>+6384(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+6392(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+6400(SB)/8, $·solveRows_3_avx2(SB)
+DATA operations_avx2<>+6408(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+6512(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+6520(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+6528(SB)/8, $·solveRows32_3_avx2(SB)
+DATA operations_avx2<>+6536(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+6568(SB)/8, $·solveRows32_8_avx2(SB)
+DATA operations_avx2<>+6584(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+6592(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+6600(SB)/8, $·multiplyRows_3_avx2(SB)
+DATA operations_avx2<>+6608(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+6712(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+6720(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+6728(SB)/8, $·multiplyRows32_3_avx2(SB)
+DATA operations_avx2<>+6736(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+6768(SB)/8, $·multiplyRows32_8_avx2(SB)
+DATA operations_avx2<>+6776(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+6792(SB)/8, $·solvePairs_1_avx2(SB)
+DATA operations_avx2<>+6800(SB)/8, $·solvePairs_2_avx2(SB)
+DATA operations_avx2<>+6808(SB)/8, $·solvePairs_3_avx2(SB)
+DATA operations_avx2<>+6816(SB)/8, $·solvePairs_4_avx2(SB)
+DATA operations_avx2<>+6920(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx2<>+6928(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx2<>+6936(SB)/8, $·solvePairs32_3_avx2(SB)
+DATA operations_avx2<>+6944(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx2<>+6976(SB)/8, $·solvePairs32_8_avx2(SB)
+DATA operations_avx2<>+6992(SB)/8, $·multiplyPairs_1_avx2(SB)
+DATA operations_avx2<>+7000(SB)/8, $·multiplyPairs_2_avx2(SB)
+DATA operations_avx2<>+7008(SB)/8, $·multiplyPairs_3_avx2(SB)
+DATA operations_avx2<>+7016(SB)/8, $·multiplyPairs_4_avx2(SB)
+DATA operations_avx2<>+7120(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx2<>+7128(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx2<>+7136(SB)/8, $·multiplyPairs32_3_avx2(SB)
+DATA operations_avx2<>+7144(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx2<>+7176(SB)/8, $·multiplyPairs32_8_avx2(SB)
+DATA operations_avx2<>+7184(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx2<>+7312(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx2<>+7320(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx2<>+7448(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx2<>+7456(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+7464(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $7544
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -336,92 +338,94 @@ DATA operations_avx512<>+4392(SB)/8, $·narrowColumns_avx2(SB)
 DATA operations_avx512<>+4520(SB)/8, $·narrowColumns32_avx2(SB)
 DATA operations_avx512<>+4528(SB)/8, $·narrowRows_avx2(SB)
 DATA operations_avx512<>+4656(SB)/8, $·narrowRows32_avx2(SB)
-DATA operations_avx512<>+4664(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx512<>+4672(SB)/8, $·scale_avx2(SB)
-DATA operations_avx512<>+4800(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx512<>+4936(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx512<>+4944(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx512<>+5072(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx512<>+5088(SB)/8, $·symmetricRows_1_avx512(SB)
-DATA operations_avx512<>+5096(SB)/8, $·symmetricRows_2_avx512(SB)
-DATA operations_avx512<>+5216(SB)/8, $·symmetricRows32_1_avx2(SB)
-DATA operations_avx512<>+5224(SB)/8, $·symmetricRows32_2_avx2(SB)
-DATA operations_avx512<>+5232(SB)/8, $·symmetricRows32_3_avx2(SB)
-DATA operations_avx512<>+5240(SB)/8, $·symmetricRows32_4_avx2(SB)
-DATA operations_avx512<>+5256(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+5264(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+5272(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+5280(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+5288(SB)/8, $·addComplex_avx512(SB)
-DATA operations_avx512<>+5416(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx512<>+5424(SB)/8, $·timesComplex_avx512(SB)
-DATA operations_avx512<>+5552(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx512<>+5560(SB)/8, $·dotComplex_avx512(SB)
-DATA operations_avx512<>+5688(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx512<>+5696(SB)/8, $·turn_avx512(SB)
-DATA operations_avx512<>+5824(SB)/8, $·turn32_avx2(SB)
-DATA operations_avx512<>+5832(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx512<>+5960(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx512<>+5968(SB)/8, $·largestPair_avx2(SB)
-DATA operations_avx512<>+6096(SB)/8, $·largestPair32_avx2(SB)
-DATA operations_avx512<>+6104(SB)/8, $·swap_avx2(SB)
-DATA operations_avx512<>+6232(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx512<>+6248(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+6256(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+6264(SB)/8, $·solveRows_3_avx512(SB)
-DATA operations_avx512<>+6272(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+6304(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx512<>+6376(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+6384(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+6392(SB)/8, $·solveRows32_3_avx2(SB)
-DATA operations_avx512<>+6400(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+6432(SB)/8, $·solveRows32_8_avx2(SB)
-DATA operations_avx512<>+6448(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+6456(SB)/8, $·multiplyRows_2_avx512(SB)
-DATA operations_avx512<>+6464(SB)/8, $·multiplyRows_3_avx512(SB)
-DATA operations_avx512<>+6472(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+6504(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx512<>+6576(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+6584(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+6592(SB)/8, $·multiplyRows32_3_avx2(SB)
-DATA operations_avx512<>+6600(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+6632(SB)/8, $·multiplyRows32_8_avx2(SB)
-DATA operations_avx512<>+6640(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+6656(SB)/8, $·solvePairs_1_avx512(SB)
-DATA operations_avx512<>+6664(SB)/8, $·solvePairs_2_avx512(SB)
-DATA operations_avx512<>+6672(SB)/8, $·solvePairs_3_avx512(SB)
-DATA operations_avx512<>+6680(SB)/8, $·solvePairs_4_avx512(SB)
-DATA operations_avx512<>+6712(SB)/8, $·solvePairs_2_avx2(SB)
-DATA operations_avx512<>+6784(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx512<>+6792(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx512<>+6800(SB)/8, $·solvePairs32_3_avx2(SB)
-DATA operations_avx512<>+6808(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx512<>+6840(SB)/8, $·solvePairs32_8_avx2(SB)
-DATA operations_avx512<>+6856(SB)/8, $·multiplyPairs_1_avx512(SB)
-DATA operations_avx512<>+6864(SB)/8, $·multiplyPairs_2_avx512(SB)
-DATA operations_avx512<>+6872(SB)/8, $·multiplyPairs_3_avx512(SB)
-DATA operations_avx512<>+6880(SB)/8, $·multiplyPairs_4_avx512(SB)
-DATA operations_avx512<>+6912(SB)/8, $·multiplyPairs_2_avx2(SB)
-DATA operations_avx512<>+6984(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx512<>+6992(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx512<>+7000(SB)/8, $·multiplyPairs32_3_avx2(SB)
-DATA operations_avx512<>+7008(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx512<>+7040(SB)/8, $·multiplyPairs32_8_avx2(SB)
-DATA operations_avx512<>+7048(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx512<>+7176(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx512<>+7184(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx512<>+7312(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx512<>+7320(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+7328(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+7344(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+7352(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+7360(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+7368(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+7376(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+7384(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+7392(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+7400(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $7408
+DATA operations_avx512<>+4664(SB)/8, $·narrowPairs_avx2(SB)
+DATA operations_avx512<>+4792(SB)/8, $·narrowPairs32_avx2(SB)
+DATA operations_avx512<>+4800(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx512<>+4808(SB)/8, $·scale_avx2(SB)
+DATA operations_avx512<>+4936(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx512<>+5072(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx512<>+5080(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx512<>+5208(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx512<>+5224(SB)/8, $·symmetricRows_1_avx512(SB)
+DATA operations_avx512<>+5232(SB)/8, $·symmetricRows_2_avx512(SB)
+DATA operations_avx512<>+5352(SB)/8, $·symmetricRows32_1_avx2(SB)
+DATA operations_avx512<>+5360(SB)/8, $·symmetricRows32_2_avx2(SB)
+DATA operations_avx512<>+5368(SB)/8, $·symmetricRows32_3_avx2(SB)
+DATA operations_avx512<>+5376(SB)/8, $·symmetricRows32_4_avx2(SB)
+DATA operations_avx512<>+5392(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+5400(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+5408(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+5416(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+5424(SB)/8, $·addComplex_avx512(SB)
+DATA operations_avx512<>+5552(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx512<>+5560(SB)/8, $·timesComplex_avx512(SB)
+DATA operations_avx512<>+5688(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx512<>+5696(SB)/8, $·dotComplex_avx512(SB)
+DATA operations_avx512<>+5824(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx512<>+5832(SB)/8, $·turn_avx512(SB)
+DATA operations_avx512<>+5960(SB)/8, $·turn32_avx2(SB)
+DATA operations_avx512<>+5968(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx512<>+6096(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx512<>+6104(SB)/8, $·largestPair_avx2(SB)
+DATA operations_avx512<>+6232(SB)/8, $·largestPair32_avx2(SB)
+DATA operations_avx512<>+6240(SB)/8, $·swap_avx2(SB)
+DATA operations_avx512<>+6368(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx512<>+6384(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+6392(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+6400(SB)/8, $·solveRows_3_avx512(SB)
+DATA operations_avx512<>+6408(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+6440(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx512<>+6512(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+6520(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+6528(SB)/8, $·solveRows32_3_avx2(SB)
+DATA operations_avx512<>+6536(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+6568(SB)/8, $·solveRows32_8_avx2(SB)
+DATA operations_avx512<>+6584(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+6592(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+6600(SB)/8, $·multiplyRows_3_avx512(SB)
+DATA operations_avx512<>+6608(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+6640(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx512<>+6712(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+6720(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+6728(SB)/8, $·multiplyRows32_3_avx2(SB)
+DATA operations_avx512<>+6736(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+6768(SB)/8, $·multiplyRows32_8_avx2(SB)
+DATA operations_avx512<>+6776(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+6792(SB)/8, $·solvePairs_1_avx512(SB)
+DATA operations_avx512<>+6800(SB)/8, $·solvePairs_2_avx512(SB)
+DATA operations_avx512<>+6808(SB)/8, $·solvePairs_3_avx512(SB)
+DATA operations_avx512<>+6816(SB)/8, $·solvePairs_4_avx512(SB)
+DATA operations_avx512<>+6848(SB)/8, $·solvePairs_2_avx2(SB)
+DATA operations_avx512<>+6920(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx512<>+6928(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx512<>+6936(SB)/8, $·solvePairs32_3_avx2(SB)
+DATA operations_avx512<>+6944(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx512<>+6976(SB)/8, $·solvePairs32_8_avx2(SB)
+DATA operations_avx512<>+6992(SB)/8, $·multiplyPairs_1_avx512(SB)
+DATA operations_avx512<>+7000(SB)/8, $·multiplyPairs_2_avx512(SB)
+DATA operations_avx512<>+7008(SB)/8, $·multiplyPairs_3_avx512(SB)
+DATA operations_avx512<>+7016(SB)/8, $·multiplyPairs_4_avx512(SB)
+DATA operations_avx512<>+7048(SB)/8, $·multiplyPairs_2_avx2(SB)
+DATA operations_avx512<>+7120(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx512<>+7128(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx512<>+7136(SB)/8, $·multiplyPairs32_3_avx2(SB)
+DATA operations_avx512<>+7144(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx512<>+7176(SB)/8, $·multiplyPairs32_8_avx2(SB)
+DATA operations_avx512<>+7184(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx512<>+7312(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx512<>+7320(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx512<>+7448(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx512<>+7456(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+7464(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+7480(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+7488(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+7496(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+7504(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+7512(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+7520(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+7528(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+7536(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $7544
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -664,134 +668,140 @@ TEXT ·narrowRowsTile(SB), NOSPLIT, $0-56
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
+TEXT ·narrowPairsTile(SB), NOSPLIT, $0-64
+	MOVQ index+56(FP), AX
+	LEAQ ·tiles+4664(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
 TEXT ·addAbsTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+4664(SB), AX
+	MOVQ ·tiles+4800(SB), AX
 	JMP AX
 
 TEXT ·scaleTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4672(SB), CX
+	LEAQ ·tiles+4808(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·squaresTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+4808(SB), CX
+	LEAQ ·tiles+4944(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·absolutesTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+4944(SB), CX
+	LEAQ ·tiles+5080(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·symmetricRowsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+5080(SB), CX
+	LEAQ ·tiles+5216(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5248(SB), CX
+	LEAQ ·tiles+5384(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+5288(SB), CX
+	LEAQ ·tiles+5424(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·timesComplexTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+5424(SB), CX
+	LEAQ ·tiles+5560(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·dotComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+5560(SB), CX
+	LEAQ ·tiles+5696(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·turnTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+5696(SB), CX
+	LEAQ ·tiles+5832(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·largestIndexTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+5832(SB), CX
+	LEAQ ·tiles+5968(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·largestPairTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+5968(SB), CX
+	LEAQ ·tiles+6104(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·swapTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+6104(SB), CX
+	LEAQ ·tiles+6240(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6240(SB), CX
+	LEAQ ·tiles+6376(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6440(SB), CX
+	LEAQ ·tiles+6576(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6640(SB), CX
+	LEAQ ·tiles+6776(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6648(SB), CX
+	LEAQ ·tiles+6784(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+6848(SB), CX
+	LEAQ ·tiles+6984(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7048(SB), CX
+	LEAQ ·tiles+7184(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7184(SB), CX
+	LEAQ ·tiles+7320(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+7320(SB), AX
+	MOVQ ·tiles+7456(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+7328(SB), AX
+	MOVQ ·tiles+7464(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+7336(SB), CX
+	LEAQ ·tiles+7472(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -63,6 +63,9 @@ func narrowColumnsTile(sums, a unsafe.Pointer, lda int, x unsafe.Pointer, step, 
 func narrowRowsTile(sums, a unsafe.Pointer, lda int, x unsafe.Pointer, rows, n int, index int) {
 	panic("tile: no tile")
 }
+func narrowPairsTile(sums, a unsafe.Pointer, lda int, x, z unsafe.Pointer, rows, n int, index int) {
+	panic("tile: no tile")
+}
 func largestIndexTile(x unsafe.Pointer, n int, index int) int { panic("tile: no tile") }
 func largestPairTile(x unsafe.Pointer, n int, index int) int  { panic("tile: no tile") }
 func swapTile(x, y unsafe.Pointer, n int, index int)          { panic("tile: no tile") }

@@ -28,6 +28,7 @@ var checks = map[string]func(*run, shape){
 	"NarrowColumns": narrowColumns[float64], "NarrowColumns32": narrowColumns[float32],
 	"SumColumns": sumColumns[float64], "SumColumns32": sumColumns[float32],
 	"NarrowRows": narrowRows[float64], "NarrowRows32": narrowRows[float32],
+	"NarrowPairs": narrowPairs[float64], "NarrowPairs32": narrowPairs[float32],
 	"RowDotPairs": rowDotPairs[float64], "RowDotPairs32": rowDotPairs[float32],
 	"AddRowPairs": addRowPairs[float64], "AddRowPairs32": addRowPairs[float32],
 	"AddOuterPairs": addOuterPairs[float64], "AddOuterPairs32": addOuterPairs[float32],

@@ -331,11 +331,17 @@ func narrowColumns_avx2(sums *float64, a *float64, lda int, x *float64, step int
 // narrowRows_avx2 sets sums to the products of rows of n numbers and x, rows > 0 a multiple of 4.
 func narrowRows_avx2(sums *float64, a *float64, lda int, x *float64, rows int, n int, index int)
 
+// narrowPairs_avx2 sets sums to the products of rows of n entries with x and with z, pair after pair, rows >= 4, n >= 4.
+func narrowPairs_avx2(sums *float64, a *float64, lda int, x *float64, z *float64, rows int, n int, index int)
+
 // narrowColumns32_avx2 sets a vector of sums to those of n columns of rows, times numbers of x that are step bytes apart, rows > 0 a multiple of 4. The lanes behind are of no use.
 func narrowColumns32_avx2(sums *float32, a *float32, lda int, x *float32, step int, rows int, n int, index int)
 
 // narrowRows32_avx2 sets sums to the products of rows of n numbers and x, rows > 0 a multiple of 8.
 func narrowRows32_avx2(sums *float32, a *float32, lda int, x *float32, rows int, n int, index int)
+
+// narrowPairs32_avx2 sets sums to the products of rows of n entries with x and with z, pair after pair, rows >= 4, n >= 8.
+func narrowPairs32_avx2(sums *float32, a *float32, lda int, x *float32, z *float32, rows int, n int, index int)
 
 // addAbs_avx2 adds the absolute values of n entries of a to y, and returns their sum, n >= 1.
 func addAbs_avx2(y *float64, a *float64, n int) float64

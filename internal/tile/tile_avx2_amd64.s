@@ -16315,6 +16315,108 @@ rows:
 	VZEROUPPER
 	RET
 
+// func narrowPairs_avx2(sums *float64, a *float64, lda int, x *float64, z *float64, rows int, n int, index int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·narrowPairs_avx2(SB), NOSPLIT, $0-64
+	MOVQ    sums+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x03, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    rows+40(FP), SI
+	MOVQ    n+48(FP), DI
+	ANDQ    $+3, DI
+	LEAQ    tailMask<>+32(SB), R8
+	VMOVUPD (R8)(DI*8), Y0
+
+rows:
+	MOVQ   CX, R8
+	MOVQ   x+24(FP), R9
+	MOVQ   z+32(FP), R10
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	MOVQ   n+48(FP), R11
+	SHRQ   $0x02, R11
+
+vector:
+	VMOVUPD     (R9), Y9
+	VMOVUPD     (R10), Y10
+	VMOVUPD     (R8), Y11
+	VFMADD231PD Y11, Y9, Y1
+	VFMADD231PD Y11, Y10, Y2
+	VMOVUPD     (R8)(DX*1), Y11
+	VFMADD231PD Y11, Y9, Y3
+	VFMADD231PD Y11, Y10, Y4
+	VMOVUPD     (R8)(DX*2), Y11
+	VFMADD231PD Y11, Y9, Y5
+	VFMADD231PD Y11, Y10, Y6
+	VMOVUPD     (R8)(BX*1), Y11
+	VFMADD231PD Y11, Y9, Y7
+	VFMADD231PD Y11, Y10, Y8
+	ADDQ        $+32, R8
+	ADDQ        $+32, R9
+	ADDQ        $+32, R10
+	DECQ        R11
+	JNZ         vector
+	TESTQ       DI, DI
+	JZ          summed
+	LEAQ        -4(DI), R11
+	SHLQ        $0x03, R11
+	ADDQ        R11, R8
+	ADDQ        R11, R9
+	ADDQ        R11, R10
+	VANDPD      (R9), Y0, Y9
+	VANDPD      (R10), Y0, Y10
+	VANDPD      (R8), Y0, Y11
+	VFMADD231PD Y11, Y9, Y1
+	VFMADD231PD Y11, Y10, Y2
+	VANDPD      (R8)(DX*1), Y0, Y11
+	VFMADD231PD Y11, Y9, Y3
+	VFMADD231PD Y11, Y10, Y4
+	VANDPD      (R8)(DX*2), Y0, Y11
+	VFMADD231PD Y11, Y9, Y5
+	VFMADD231PD Y11, Y10, Y6
+	VANDPD      (R8)(BX*1), Y0, Y11
+	VFMADD231PD Y11, Y9, Y7
+	VFMADD231PD Y11, Y10, Y8
+
+summed:
+	VHADDPD    Y2, Y1, Y1
+	VHADDPD    Y4, Y3, Y2
+	VHADDPD    Y6, Y5, Y3
+	VHADDPD    Y8, Y7, Y4
+	VPERM2F128 $0x20, Y2, Y1, Y5
+	VPERM2F128 $0x31, Y2, Y1, Y1
+	VADDPD     Y1, Y5, Y5
+	VMOVUPD    Y5, (AX)
+	VPERM2F128 $0x20, Y4, Y3, Y1
+	VPERM2F128 $0x31, Y4, Y3, Y3
+	VADDPD     Y3, Y1, Y1
+	VMOVUPD    Y1, 32(AX)
+	SUBQ       $+4, SI
+	JLE        done
+	MOVQ       $+4, R9
+	MOVQ       R9, R8
+	CMPQ       SI, R9
+	CMOVQLT    SI, R8
+	CMOVQLT    R9, SI
+	MOVQ       R8, R9
+	SHLQ       $0x04, R9
+	ADDQ       R9, AX
+	IMULQ      DX, R8
+	ADDQ       R8, CX
+	JMP        rows
+
+done:
+	VZEROUPPER
+	RET
+
 // func narrowColumns32_avx2(sums *float32, a *float32, lda int, x *float32, step int, rows int, n int, index int)
 // Requires: AVX
 TEXT ·narrowColumns32_avx2(SB), NOSPLIT, $0-64
@@ -16417,6 +16519,106 @@ rows:
 	LEAQ       (CX)(DX*8), CX
 	DECQ       R8
 	JNZ        rows
+	VZEROUPPER
+	RET
+
+// func narrowPairs32_avx2(sums *float32, a *float32, lda int, x *float32, z *float32, rows int, n int, index int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·narrowPairs32_avx2(SB), NOSPLIT, $0-64
+	MOVQ    sums+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    lda+16(FP), DX
+	SHLQ    $0x02, DX
+	LEAQ    (DX)(DX*2), BX
+	MOVQ    rows+40(FP), SI
+	MOVQ    n+48(FP), DI
+	ANDQ    $+7, DI
+	LEAQ    tailMask<>+32(SB), R8
+	VMOVUPS (R8)(DI*4), Y0
+
+rows:
+	MOVQ   CX, R8
+	MOVQ   x+24(FP), R9
+	MOVQ   z+32(FP), R10
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	MOVQ   n+48(FP), R11
+	SHRQ   $0x03, R11
+
+vector:
+	VMOVUPS     (R9), Y9
+	VMOVUPS     (R10), Y10
+	VMOVUPS     (R8), Y11
+	VFMADD231PS Y11, Y9, Y1
+	VFMADD231PS Y11, Y10, Y2
+	VMOVUPS     (R8)(DX*1), Y11
+	VFMADD231PS Y11, Y9, Y3
+	VFMADD231PS Y11, Y10, Y4
+	VMOVUPS     (R8)(DX*2), Y11
+	VFMADD231PS Y11, Y9, Y5
+	VFMADD231PS Y11, Y10, Y6
+	VMOVUPS     (R8)(BX*1), Y11
+	VFMADD231PS Y11, Y9, Y7
+	VFMADD231PS Y11, Y10, Y8
+	ADDQ        $+32, R8
+	ADDQ        $+32, R9
+	ADDQ        $+32, R10
+	DECQ        R11
+	JNZ         vector
+	TESTQ       DI, DI
+	JZ          summed
+	LEAQ        -8(DI), R11
+	SHLQ        $0x02, R11
+	ADDQ        R11, R8
+	ADDQ        R11, R9
+	ADDQ        R11, R10
+	VANDPD      (R9), Y0, Y9
+	VANDPD      (R10), Y0, Y10
+	VANDPD      (R8), Y0, Y11
+	VFMADD231PS Y11, Y9, Y1
+	VFMADD231PS Y11, Y10, Y2
+	VANDPD      (R8)(DX*1), Y0, Y11
+	VFMADD231PS Y11, Y9, Y3
+	VFMADD231PS Y11, Y10, Y4
+	VANDPD      (R8)(DX*2), Y0, Y11
+	VFMADD231PS Y11, Y9, Y5
+	VFMADD231PS Y11, Y10, Y6
+	VANDPD      (R8)(BX*1), Y0, Y11
+	VFMADD231PS Y11, Y9, Y7
+	VFMADD231PS Y11, Y10, Y8
+
+summed:
+	VHADDPS    Y2, Y1, Y1
+	VHADDPS    Y4, Y3, Y2
+	VHADDPS    Y6, Y5, Y3
+	VHADDPS    Y8, Y7, Y4
+	VHADDPS    Y2, Y1, Y1
+	VHADDPS    Y4, Y3, Y2
+	VPERM2F128 $0x20, Y2, Y1, Y3
+	VPERM2F128 $0x31, Y2, Y1, Y1
+	VADDPS     Y1, Y3, Y3
+	VMOVUPS    Y3, (AX)
+	SUBQ       $+4, SI
+	JLE        done
+	MOVQ       $+4, R9
+	MOVQ       R9, R8
+	CMPQ       SI, R9
+	CMOVQLT    SI, R8
+	CMOVQLT    R9, SI
+	MOVQ       R8, R9
+	SHLQ       $0x03, R9
+	ADDQ       R9, AX
+	IMULQ      DX, R8
+	ADDQ       R8, CX
+	JMP        rows
+
+done:
 	VZEROUPPER
 	RET
 

@@ -1,6 +1,7 @@
 package tile_test
 
 import (
+	"math"
 	"slices"
 	"unsafe"
 
@@ -119,6 +120,47 @@ func narrowRows[F tile.Float](r *run, s shape) {
 		tile.NarrowRows(single, a[i*lda:], lda, x, 1, n)
 		r.same(float64(v), float64(single[0]), i, 0)
 	}
+}
+
+// narrowPairs checks also that a sum is that of the lanes of a vector, in their order, on all tiers with FMA.
+func narrowPairs[F tile.Float](r *run, s shape) {
+	lanes := tile.NarrowBytes / int(unsafe.Sizeof(F(0)))
+	n := max(s.d, lanes)
+	a, lda := dense[F](r, "a", n, s.n)
+	x, _ := dense[F](r, "x", n, 1)
+	z, _ := dense[F](r, "z", n, 1)
+	sums := alloc[F](r, 2*s.n)
+	r.call(func() { tile.NarrowPairs(sums, a, lda, x, z, s.n, n) })
+	for i, v := range sums {
+		if tile.Active() != tile.Generic {
+			want := sumOfLanes(a[i/2*lda:][:n], [][]F{x, z}[i%2], lanes)
+			r.same(float64(v), float64(want), i, 0)
+		}
+	}
+	entries(r, sums, 0, 2*s.n, 1, func(want *sum, i, _ int) {
+		strided(want, n, a[i/2*lda:], 1, [][]F{x, z}[i%2], 1)
+	})
+}
+
+// sumOfLanes returns the product of two vectors: entries of whole vectors of some lanes, and then of the last
+// lanes of another, are added to the sums of the lanes, and then neighbours to each other.
+func sumOfLanes[F tile.Float](x, y []F, lanes int) F {
+	sums, last := make([]F, lanes), len(x)%lanes
+	for k := range x {
+		lane := k % lanes
+		if k >= len(x)-last {
+			lane += lanes - last
+		}
+		sums[lane] = F(math.FMA(float64(x[k]), float64(y[k]), float64(sums[lane])))
+	}
+	for len(sums) > 1 {
+		var pairs []F
+		for k := 0; k < len(sums); k += 2 {
+			pairs = append(pairs, sums[k]+sums[k+1])
+		}
+		sums = pairs
+	}
+	return sums[0]
 }
 
 // rowDotPairs checks also that the sums have the bits of RowDots.

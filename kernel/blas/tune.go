@@ -211,9 +211,9 @@ const (
 	// 30, Cgemv 5 to 30.
 	complexRows, complexRow, complexEntries, complexRow32, complexEntries32 = 4, 16, 250, 8, 64
 	// gemvRows and gemvEntries are numbers of rows, and of entries of a complex matrix, below which gonum
-	// multiplies it by a vector as fast, if rows have fewer than complexDot entries. The other two are those
-	// for op(A) other than A. Zgemv of 2 x 2 to 900 x 900, of random shapes.
-	gemvRows, gemvEntries, gemvRowsTransposed, gemvEntriesTransposed = 12, 130, 8, 50
+	// multiplies it by a vector as fast, if rows have fewer than complexDot entries. gemvRowsTransposed is
+	// gemvRows for op(A) other than A. Zgemv of 2 x 2 to 900 x 900, of random shapes.
+	gemvRows, gemvRowsTransposed, gemvEntries = 12, 8, 50
 	// thinColumns is the largest number of columns of a complex matrix that loops multiply by a vector, for
 	// at least thinRows rows for each of them. Zgemv of 30 x 1 to 1000 x 6.
 	thinColumns, thinRows = 5, 4

@@ -1,6 +1,8 @@
 package blas
 
 import (
+	"unsafe"
+
 	"github.com/difalt/difalt/internal/tile"
 	"gonum.org/v1/gonum/blas"
 )
@@ -40,7 +42,7 @@ func gemvByGonum[F tile.Float](tA blas.Transpose, m, n int) bool {
 	case n >= complexDot:
 		return false
 	case tA != blas.NoTrans:
-		return m < gemvRowsTransposed || m*n < gemvEntriesTransposed
+		return m < gemvRowsTransposed || m*n < gemvEntries
 	case kind[F]() == 1:
 		return m < complexRows || n < complexRow32 || m*n < complexEntries32
 	}
@@ -71,7 +73,7 @@ func zgemv[F tile.Float](
 	case !insidePairs(a, m, n, lda) || !holdsPairs(x, lenX, incX) || !holdsPairs(y, lenY, incY):
 		return false
 	}
-	if isThinVector(m, n) {
+	if isThinVector(m, n) && (tA != blas.NoTrans || !isNarrowPairs[F](n)) {
 		v := thinVector[F]{
 			m: m, n: n, a: a, lda: 2 * lda, x: x, y: y, incX: incX, incY: incY, alpha: alpha, beta: beta,
 			conjugate: tA == blas.ConjTrans,
@@ -157,18 +159,42 @@ const rowsOfPairs, columnsOfPairs = 24, 1024
 
 // rows computes entries lo to hi of alpha A x + beta y.
 func (v *complexVector[F]) rows(lo, hi int) {
+	narrow := !v.byRows && isNarrowPairs[F](v.n)
+	if narrow && v.isCopied() {
+		tile.NarrowPairs(v.y[2*lo:2*hi], v.a[lo*v.lda:], v.lda, v.x, v.turned, hi-lo, 2*v.n)
+		return
+	}
 	var sums [2 * rowsOfPairs]F
 	for ; lo < hi; lo += rowsOfPairs {
 		rows := min(rowsOfPairs, hi-lo)
-		if v.byRows {
+		switch a := v.a[lo*v.lda:]; {
+		case v.byRows:
 			for i := range rows {
-				sums[2*i], sums[2*i+1] = tile.DotComplex(v.a[(lo+i)*v.lda:][:2*v.n], v.x, false)
+				sums[2*i], sums[2*i+1] = tile.DotComplex(a[i*v.lda:][:2*v.n], v.x, false)
 			}
-		} else {
-			tile.RowDotPairs(sums[:], v.a[lo*v.lda:], v.lda, 0, v.x, v.turned, rows, 2*v.n)
+		case narrow:
+			tile.NarrowPairs(sums[:], a, v.lda, v.x, v.turned, rows, 2*v.n)
+		default:
+			tile.RowDotPairs(sums[:], a, v.lda, 0, v.x, v.turned, rows, 2*v.n)
 		}
 		v.store(lo, sums[:2*rows])
 	}
+}
+
+// narrowPairColumns is the largest number of columns of a matrix of complex128, not transposed, that is
+// multiplied by a vector by the tile for few columns. Zgemv of 12 x 2 to 986 x 60.
+const narrowPairColumns = 64
+
+// isNarrowPairs reports whether products of rows of n complex numbers with two vectors take less time by the
+// tile for few columns. In complex64 they do for any number.
+func isNarrowPairs[F tile.Float](n int) bool {
+	least := tile.NarrowBytes / int(2*unsafe.Sizeof(F(0)))
+	return n >= least && (n <= narrowPairColumns || kind[F]() == 1)
+}
+
+// isCopied reports whether y, whose entries follow each other, becomes the products.
+func (v *complexVector[F]) isCopied() bool {
+	return v.alpha.re == 1 && v.alpha.im == 0 && !v.add && v.inc == 2
 }
 
 // columns computes entries lo to hi of alpha op(A) x + beta y, for op(A) = A' or its conjugate.
@@ -221,7 +247,7 @@ func (v *complexVector[F]) combine(lo int, byRe, byIm []F) {
 // store sets entries of y from lo on to products, times alpha, and beta times the entries.
 func (v *complexVector[F]) store(lo int, products []F) {
 	at := v.start + lo*v.inc
-	if one := v.alpha.re == 1 && v.alpha.im == 0; one && !v.add && v.inc == 2 {
+	if v.isCopied() {
 		copy(v.y[at:], products)
 		return
 	}

@@ -5,6 +5,7 @@ import (
 
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 // narrowTogether is the number of sums, each of every fourth row, so that none waits for another.
@@ -146,3 +147,86 @@ func (x *number) addNeighbours(a, b, to vector) {
 		VHADDPD(a, b, to)
 	}
 }
+
+// pairRowsTogether is the number of rows that narrowPairs takes at a time.
+const pairRowsTogether = 4
+
+// narrowPairs emits the products of rows and two vectors, four rows at a time. AVX-512 uses the tiles of
+// AVX2. The last rows end with the last one, and may be rows of those before them.
+func narrowPairs(t isa, x *number) {
+	lanes := x.lanes(t)
+	text("narrowPairs"+x.suffix, t, "func(sums, a *F, lda int, x, z *F, rows, n int)",
+		fmt.Sprintf("sets sums to the products of rows of n entries with x and with z, pair after pair, "+
+			"rows >= %d, n >= %d.", pairRowsTogether, lanes))
+	to, a, left := param("sums"), newRows(param("a"), bytesParam("lda", x.size), pairRowsTogether), param("rows")
+	tail, ones, table := param("n"), t.vec(), GP64()
+	ANDQ(I8(lanes-1), tail)
+	LEAQ(maskTable.Offset(32), table)
+	x.move(Mem{Base: table, Index: tail, Scale: uint8(x.size)}, ones) // the last lanes
+	first := a.base
+	a.base = GP64()
+	Label("rows")
+	MOVQ(first, a.base)
+	with, other, acc := param("x"), param("z"), t.zeros(2*pairRowsTogether)
+	add := func(load func(Mem) vector) {
+		u, v := load(Mem{Base: with}), load(Mem{Base: other})
+		for i := range pairRowsTogether {
+			row := load(a.at(i, 0))
+			x.fma(row, u, acc[2*i])
+			x.fma(row, v, acc[2*i+1])
+		}
+	}
+	vectors := param("n")
+	SHRQ(U8(log2(lanes)), vectors)
+	loop("vector", vectors, func() {
+		add(x.whole(t).load)
+		advance(t.bytes(), a.base, with, other)
+	})
+	TESTQ(tail, tail)
+	JZ(LabelRef("summed"))
+	further := GP64() // from behind the whole vectors to the last one
+	LEAQ(Mem{Base: tail, Disp: -lanes}, further)
+	SHLQ(U8(log2(x.size)), further)
+	for _, p := range []reg.GPVirtual{a.base, with, other} {
+		ADDQ(further, p)
+	}
+	add(t.loading(func(at Mem, v vector) { VANDPD(at, ones, v) }))
+	Label("summed")
+	x.storePairs(t, acc, to)
+	SUBQ(I8(pairRowsTogether), left)
+	JLE(LabelRef("done"))
+	rows, together := GP64(), fresh(I32(pairRowsTogether)) // to the next rows, or to the last ones
+	MOVQ(together, rows)
+	CMPQ(left, together)
+	CMOVQLT(left, rows)
+	CMOVQLT(together, left)
+	further = fresh(rows)
+	SHLQ(U8(log2(2*x.size)), further)
+	ADDQ(further, to)
+	IMULQ(a.step, rows)
+	ADDQ(rows, first)
+	JMP(LabelRef("rows"))
+	Label("done")
+	finish()
+}
+
+// storePairs stores the sums of eight accumulators. A sum adds neighbours, pairs of them, and the halves of a
+// register.
+func (x *number) storePairs(t isa, acc []vector, to reg.GPVirtual) {
+	for step := lanesOfHalf / x.size; step > 1; step /= 2 {
+		for i := range len(acc) / 2 {
+			x.addNeighbours(acc[2*i+1], acc[2*i], acc[i])
+		}
+		acc = acc[:len(acc)/2]
+	}
+	for i := 0; i < len(acc); i += 2 {
+		low := t.vec()
+		VPERM2F128(U8(0x20), acc[i+1], acc[i], low)
+		VPERM2F128(U8(0x31), acc[i+1], acc[i], acc[i])
+		x.add(acc[i], low, low)
+		x.move(low, Mem{Base: to, Disp: i / 2 * t.bytes()})
+	}
+}
+
+// lanesOfHalf is the size of a half of a register of AVX2.
+const lanesOfHalf = 16

@@ -70,6 +70,7 @@ func vectors(t isa) {
 		for _, x := range []*number{double, single} {
 			narrowColumns(t, x)
 			narrowRows(t, x)
+			narrowPairs(t, x)
 		}
 		addAbs(t)
 		scale(t, double)
