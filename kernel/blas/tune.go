@@ -329,8 +329,8 @@ var (
 // narrowEntries is the least number of entries beside the main diagonal for which systems of a narrow band
 // take less time by loops than gonum's, and moreNarrowEntries that for unit diagonals and lower triangles.
 // narrowDiagonals is the largest number of diagonals for which loops take less for a lower triangle, and
-// unitDiagonals the least from which rows do for the transpose of a triangle with a unit diagonal. blas64.Tbsv
-// of 10 to 1000 unknowns and 1 to 40 diagonals.
+// unitDiagonals the least from which rows do for the transpose of a triangle with a unit diagonal.
+// blas64.Tbsv of 10 to 1000 unknowns and 1 to 40 diagonals.
 const narrowEntries, moreNarrowEntries, narrowDiagonals, unitDiagonals = 60, 100, 10, 10
 
 // A tuning has the sizes that decide on speed only, for a tier and the caches of a processor.
