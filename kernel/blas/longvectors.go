@@ -20,20 +20,30 @@ const (
 	innerConjugate // x*y
 )
 
-// passes returns how often each operation reads or writes an entry of a vector.
+// passes returns how often each operation reads or writes an entry of a vector, or another number for which
+// it takes as long.
 func (o vectorOperation) passes() int {
 	return [...]int{
-		addScaled: 3, scaleVector: 2, turnBoth: 4, exchangeBoth: 4, innerSum: 2, absoluteSum: 1, squareSum: 1,
+		addScaled: 3, scaleVector: 2, turnBoth: 4, exchangeBoth: 4, innerSum: 2, absoluteSum: 2, squareSum: 2,
 		addScaledPairs: 3, scaleComplex: 2, innerPairs: 2, innerConjugate: 2,
 	}[o]
 }
 
+// sums reports whether the operation has a sum.
+func (o vectorOperation) sums() bool {
+	switch o {
+	case innerSum, absoluteSum, squareSum, innerPairs, innerConjugate:
+		return true
+	}
+	return false
+}
+
 // longVector is the least number of reals of a vector whose operations are computed in pieces, which several
 // threads may share. Its sums are sums of those of pieces, for any number of threads.
-const longVector = 1 << 16
+const longVector = 1 << 15
 
 // pieceOfVector is the number of reals of a piece.
-const pieceOfVector = 1 << 13
+const pieceOfVector = 1 << 12
 
 // A longVectors is an operation on long vectors of one length.
 type longVectors[F tile.Float] struct {
@@ -45,8 +55,11 @@ type longVectors[F tile.Float] struct {
 
 // compute carries the operation out, and returns its sum: both parts of a complex one.
 func (l *longVectors[F]) compute() (re, im float64) {
+	t := tune().vectors.teamFor((l.operation.passes() * len(l.x)) >> kind[F]())
+	if t.threads == 1 && !l.operation.sums() {
+		return l.part(0, len(l.x))
+	}
 	pieces := (len(l.x) + pieceOfVector - 1) / pieceOfVector
-	t := teamOver[F](l.operation.passes() * len(l.x))
 	if t.threads == 1 {
 		for i := range pieces {
 			x, y := l.piece(i)
@@ -58,8 +71,9 @@ func (l *longVectors[F]) compute() (re, im float64) {
 	memory := borrow[float64](2 * pieces)
 	defer giveBack(memory)
 	sums, parts := *memory, t.parts(4, pieces)
+	cut := func(k int) int { return (k*pieces + parts - 1) / parts } // the caller begins first, and has more
 	t.run(parts, func(k int) {
-		for i := k * pieces / parts; i < (k+1)*pieces/parts; i++ {
+		for i := cut(k+1) - 1; i >= cut(k); i-- { // as team.backwards
 			sums[2*i], sums[2*i+1] = of.piece(i)
 		}
 	})
@@ -71,7 +85,11 @@ func (l *longVectors[F]) compute() (re, im float64) {
 
 // piece carries the operation out on piece i, and returns its sum.
 func (l *longVectors[F]) piece(i int) (re, im float64) {
-	lo, hi := i*pieceOfVector, min((i+1)*pieceOfVector, len(l.x))
+	return l.part(i*pieceOfVector, min((i+1)*pieceOfVector, len(l.x)))
+}
+
+// part carries the operation out on reals lo to hi, and returns their sum.
+func (l *longVectors[F]) part(lo, hi int) (re, im float64) {
 	x, y := l.x[lo:hi], l.x[lo:hi]
 	if l.y != nil {
 		y = l.y[lo:hi]
