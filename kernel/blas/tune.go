@@ -245,9 +245,10 @@ const (
 	// multiplied by rows too: from the third-level cache it comes faster as one stream. Zgemv 300 to 900.
 	streamedPairs = 200_000
 	// complexBlock is the largest order of a complex triangle that is applied row by row. complexSteps is
-	// the largest n n k for which gonum applies a triangle of order n to k right sides. Ztrsm, Ztrmm 3 to
-	// 64.
-	complexBlock, complexSteps = 48, 64
+	// the largest n n k for which plain loops apply one of order n on the right of k rows, or on the left of
+	// up to fewPairSides columns. On the left gonum takes less time for up to fewPairSides rows, but for
+	// solutions of as few columns. Ztrsm, Ztrmm 3 to 64, of 1 x 1 to 9 x 16.
+	complexBlock, complexSteps, fewPairSides = 48, 64, 3
 	// fewBandSides is the least number of right sides of a band matrix whose rows are combined; fewer are
 	// solved one after the other. BandCholesky.Solve of 10 to 350 with 1 to 40 sides.
 	fewBandSides = 4

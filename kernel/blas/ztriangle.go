@@ -19,17 +19,8 @@ type complexTriangle[F tile.Float] struct {
 	unit, multiply bool // ones on the diagonal; compute the product
 }
 
-// gonumSteps reports whether gonum takes less time for a triangle beside an m x n matrix. For a solution it
-// also needs pivots with exact inverses.
-func gonumSteps(s blas.Side, m, n int) bool {
-	if s == blas.Right {
-		m, n = n, m
-	}
-	return m*m*n <= complexSteps || !vectorized()
-}
-
 // triangularPairs solves a system or, to multiply, computes a product, and returns true; or it returns false
-// where gonum does. Callers ask gonumSteps for products and for ones on the diagonal.
+// where gonum does.
 func triangularPairs[F tile.Float](
 	multiply bool, s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex128,
 	a []F, lda int, b []F, ldb int,
@@ -43,17 +34,21 @@ func triangularPairs[F tile.Float](
 		return false
 	case !insidePairs(a, order, order, lda) || !insidePairs(b, m, n, ldb):
 		return false
-	case gonumSteps(s, m, n) && invertiblePairs(order, a, lda):
+	case !vectorized() && (multiply || d == blas.Unit || invertiblePairs(order, a, lda)):
 		return false
+	}
+	if alpha != 1 {
+		for i := range m {
+			scalePairs(b[2*i*ldb:][:2*n], alpha)
+		}
+	}
+	if isTinyPairs(s == blas.Right, m, n) {
+		tinyPairs(multiply, s == blas.Right, ul == blas.Lower, tA, d == blas.Unit, m, n, a, lda, b, ldb)
+		return true
 	}
 	t := complexTriangle[F]{
 		a: operandOf(tA, a, lda), b: b, ldb: 2 * ldb, m: m, n: n, right: s == blas.Right,
 		lower: (ul == blas.Lower) == (tA == blas.NoTrans), unit: d == blas.Unit, multiply: multiply,
-	}
-	if alpha != 1 {
-		for i := range m {
-			scalePairs(b[i*t.ldb:][:2*n], alpha)
-		}
 	}
 	t.share()
 	return true

@@ -12,7 +12,8 @@ func (*routines) Ztrmm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex128, a []complex128,
 	lda int, b []complex128, ldb int,
 ) {
-	if gonumSteps(s, m, n) || !triangularPairs(true, s, ul, tA, d, m, n, alpha, doubles(a), lda, doubles(b), ldb) {
+	if leavesPairs(true, s, d, m, n, doubles(a), lda) ||
+		!triangularPairs(true, s, ul, tA, d, m, n, alpha, doubles(a), lda, doubles(b), ldb) {
 		fallback{}.Ztrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
 }
@@ -22,20 +23,8 @@ func (*routines) Ctrmm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex64, a []complex64,
 	lda int, b []complex64, ldb int,
 ) {
-	if gonumSteps(s, m, n) ||
+	if leavesPairs(true, s, d, m, n, singles(a), lda) ||
 		!triangularPairs(true, s, ul, tA, d, m, n, complex128(alpha), singles(a), lda, singles(b), ldb) {
-		smallCtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		fallback{}.Ctrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
-}
-
-// smallCtrmm is Ctrmm for small triangles: gonum's, but where it adds inner products.
-func smallCtrmm(
-	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex64, a []complex64,
-	lda int, b []complex64, ldb int,
-) {
-	if s == blas.Right && tA != blas.NoTrans && vectorized() {
-		ordered{}.Ctrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
-		return
-	}
-	fallback{}.Ctrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 }

@@ -12,7 +12,7 @@ func (*routines) Ztrsm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex128, a []complex128,
 	lda int, b []complex128, ldb int,
 ) {
-	if d == blas.Unit && gonumSteps(s, m, n) ||
+	if leavesPairs(false, s, d, m, n, doubles(a), lda) ||
 		!triangularPairs(false, s, ul, tA, d, m, n, alpha, doubles(a), lda, doubles(b), ldb) {
 		fallback{}.Ztrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
@@ -23,20 +23,8 @@ func (*routines) Ctrsm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex64, a []complex64,
 	lda int, b []complex64, ldb int,
 ) {
-	if d == blas.Unit && gonumSteps(s, m, n) ||
+	if leavesPairs(false, s, d, m, n, singles(a), lda) ||
 		!triangularPairs(false, s, ul, tA, d, m, n, complex128(alpha), singles(a), lda, singles(b), ldb) {
-		smallCtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		fallback{}.Ctrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	}
-}
-
-// smallCtrsm is Ctrsm for small triangles: gonum's, but where it adds inner products.
-func smallCtrsm(
-	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha complex64, a []complex64,
-	lda int, b []complex64, ldb int,
-) {
-	if s == blas.Right && tA != blas.NoTrans && vectorized() {
-		ordered{}.Ctrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
-		return
-	}
-	fallback{}.Ctrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 }
