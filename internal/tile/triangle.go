@@ -4,7 +4,7 @@ import "unsafe"
 
 // TriangleOrder is the largest order of a triangle for which SolveRows and MultiplyRows take less time than a
 // product by panels does for a part of it.
-const TriangleOrder = 24
+const TriangleOrder = 32
 
 // SolveRows overwrites the rows of B, of cols entries each, by the solution of a triangular system; see
 // solveRowsGeneric. It reads and writes nothing beyond these entries.
