@@ -14,6 +14,11 @@ func (*routines) Dtrsm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int,
 	b []float64, ldb int,
 ) {
+	if isNumber(s, d, m, n) && (d == blas.Unit || exactFirst(a)) ||
+		isPair(s, d, m, n) && isDense(ul, a, lda) {
+		gonum.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		return
+	}
 	dtrsm(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 }
 
@@ -23,8 +28,6 @@ func dtrsm(
 	a []float64, lda int, b []float64, ldb int,
 ) {
 	switch {
-	case isNumber(s, d, m, n) && (d == blas.Unit || exactFirst(a)):
-		gonum.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	case isTiny(s, m, n, alpha) && areForms(s, ul, tA, d) && areInside(s, m, n, a, lda, b, ldb):
 		tinySystem(false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	case !triangular(alone, false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb):
@@ -38,7 +41,8 @@ func (*routines) Strsm(
 	b []float32, ldb int,
 ) {
 	switch {
-	case isNumber(s, d, m, n) && (d == blas.Unit || exactFirst(a)):
+	case isNumber(s, d, m, n) && (d == blas.Unit || exactFirst(a)),
+		isPair(s, d, m, n) && isDense(ul, a, lda):
 		gonum.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	case isTiny(s, m, n, alpha) && areForms(s, ul, tA, d) && areInside(s, m, n, a, lda, b, ldb):
 		tinySystem(false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
@@ -54,6 +58,10 @@ func (*routines) Dtrmm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int,
 	b []float64, ldb int,
 ) {
+	if isNumber(s, d, m, n) || isPair(s, d, m, n) && isDense(ul, a, lda) {
+		gonum.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		return
+	}
 	dtrmm(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 }
 
@@ -63,8 +71,6 @@ func dtrmm(
 	a []float64, lda int, b []float64, ldb int,
 ) {
 	switch {
-	case isNumber(s, d, m, n):
-		gonum.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	case isTiny(s, m, n, alpha) && areForms(s, ul, tA, d) && areInside(s, m, n, a, lda, b, ldb):
 		tinySystem(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	case !triangular(alone, true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb):
@@ -78,7 +84,7 @@ func (*routines) Strmm(
 	b []float32, ldb int,
 ) {
 	switch {
-	case isNumber(s, d, m, n):
+	case isNumber(s, d, m, n), isPair(s, d, m, n) && isDense(ul, a, lda):
 		gonum.Strmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	case isTiny(s, m, n, alpha) && areForms(s, ul, tA, d) && areInside(s, m, n, a, lda, b, ldb):
 		tinySystem(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
@@ -91,6 +97,20 @@ func (*routines) Strmm(
 // inverse, in no more time.
 func isNumber(s blas.Side, d blas.Diag, m, n int) bool {
 	return m == 1 && s == blas.Left && (n <= vectorRow || d == blas.Unit)
+}
+
+// isPair reports whether gonum takes less time for two rows of B, of which a multiple of one is added to the
+// other, and isDense whether it adds that: gonum skips factors of zero.
+func isPair(s blas.Side, d blas.Diag, m, n int) bool {
+	return m == 2 && s == blas.Left && d == blas.Unit && n > together && n <= tinySides
+}
+
+func isDense[F tile.Float](ul blas.Uplo, a []F, lda int) bool {
+	beside := 1
+	if ul == blas.Lower {
+		beside = lda
+	}
+	return beside > 0 && beside < len(a) && a[beside] != 0
 }
 
 // exactFirst reports whether the first entry of a triangle has an exact inverse.
