@@ -217,7 +217,7 @@ func triangularWay[F tile.Float](multiply, right bool, order, sides int) way {
 		return byVector
 	case right && order*order*sides <= triangleLoops, sides <= fewSides && order*order*sides <= fewSidesLoops:
 		return byLoops
-	case sides <= fewSides && !fewTogether(multiply, order, sides):
+	case sides <= fewSides && !fewTogether[F](multiply, order, sides):
 		return byVector
 	case sides <= fewSides, right && order <= turnedTriangle && sides <= sidesTogether:
 		return byCopying
@@ -228,9 +228,9 @@ func triangularWay[F tile.Float](multiply, right bool, order, sides int) way {
 }
 
 // fewTogether reports whether two or three right sides take less time in a copy than one after the other.
-func fewTogether(multiply bool, order, sides int) bool {
+func fewTogether[F tile.Float](multiply bool, order, sides int) bool {
 	if sides == 2 {
-		return !multiply && order <= smallTriangle
+		return (!multiply || kind[F]() == 1) && order <= smallTriangle
 	}
 	return order <= turnedTriangle
 }
