@@ -55,6 +55,8 @@ type operations struct {
 	transposeSquares   [17]int
 	transposeEdge      int
 	transposeFours     [17]int
+	joinFew            [17]int
+	splitFew           [17]int
 	mulBasisLanes      [5]int
 	leastSquaresLanes  int
 	mulTransposedLanes int

@@ -55,6 +55,12 @@ func transposeEdgeTile(dst *float64, ldd int, src *float64, lds, m, n int)
 func transposeFoursTile(dst unsafe.Pointer, ldd, nextd int, src unsafe.Pointer, lds, nexts, n int, index int)
 
 //go:noescape
+func joinFewTile(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, many, n int, index int)
+
+//go:noescape
+func splitFewTile(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, many, n int, index int)
+
+//go:noescape
 func mulBasisLanesTile(a *float64, lda int, x, u *float64, ldu, n, d int, index int)
 
 //go:noescape

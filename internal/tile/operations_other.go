@@ -16,6 +16,12 @@ func transposeEdgeTile(dst *float64, ldd int, src *float64, lds, m, n int) { pan
 func transposeFoursTile(dst unsafe.Pointer, ldd, nextd int, src unsafe.Pointer, lds, nexts, n int, index int) {
 	panic("tile: no tile")
 }
+func joinFewTile(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, many, n int, index int) {
+	panic("tile: no tile")
+}
+func splitFewTile(dst unsafe.Pointer, ldd int, src unsafe.Pointer, lds, many, n int, index int) {
+	panic("tile: no tile")
+}
 func sumDifferencesTile(sum, x *float64, ldx int, own int, rows *int, w *float64, count, n int) {
 	panic("tile: no tile")
 }

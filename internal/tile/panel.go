@@ -295,6 +295,14 @@ func Transpose[F Float](dst []F, ldd int, src []F, lds, m, n int) {
 	}
 	const side = 8 // of the squares of a tile
 	switch {
+	case tiles.joinFew[of[F](0)] != 0 && isFew(m, n):
+		_, _ = src[(m-1)*lds+n-1], dst[(n-1)*ldd+m-1]
+		joinFewTile(unsafe.Pointer(&dst[0]), ldd, unsafe.Pointer(&src[0]), lds, n, m, of[F](0))
+		return
+	case tiles.splitFew[of[F](0)] != 0 && isFew(n, m):
+		_, _ = src[(m-1)*lds+n-1], dst[(n-1)*ldd+m-1]
+		splitFewTile(unsafe.Pointer(&dst[0]), ldd, unsafe.Pointer(&src[0]), lds, m, n, of[F](0))
+		return
 	case tiles.transposeSquares[of[F](0)] == 0 || min(m, n) < narrowSide:
 		transposeNarrow(dst, ldd, src, lds, m, n)
 		return
@@ -317,6 +325,9 @@ func Transpose[F Float](dst []F, ldd int, src []F, lds, m, n int) {
 
 // narrowSide is the number of rows of the squares of transposeFours.
 const narrowSide = 4
+
+// isFew reports whether the tiles of Transpose in float32 for a few long rows, or columns, take these.
+func isFew(few, many int) bool { return (few == 2 || few == 3) && many >= narrowSide }
 
 // transposeFours is Transpose in float32 by squares of four rows, for four to seven rows or columns. The last
 // squares have rows, or columns, of those before them.

@@ -97,6 +97,12 @@ func transposeSquares32_avx2(dst *float32, ldd int, src *float32, lds int, n int
 // transposeFours32_avx2 transposes n > 0 squares of 4 rows of 4 entries. The next ones are nextd and nexts entries further on.
 func transposeFours32_avx2(dst *float32, ldd int, nextd int, src *float32, lds int, nexts int, n int, index int)
 
+// joinFew32_avx2 copies n rows, 2 or 3, of many entries to many rows of n, many >= 4.
+func joinFew32_avx2(dst *float32, ldd int, src *float32, lds int, many int, n int, index int)
+
+// splitFew32_avx2 copies many rows of n entries, 2 or 3, to n rows of many entries, many >= 4.
+func splitFew32_avx2(dst *float32, ldd int, src *float32, lds int, many int, n int, index int)
+
 // mulBasisLanes_1_avx2 works like MulBasisLanes for r = 1, n >= 5 and d >= 1.
 func mulBasisLanes_1_avx2(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, index int)
 

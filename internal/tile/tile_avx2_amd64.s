@@ -8129,6 +8129,98 @@ square:
 	VZEROUPPER
 	RET
 
+// func joinFew32_avx2(dst *float32, ldd int, src *float32, lds int, many int, n int, index int)
+// Requires: AVX, CMOV
+TEXT ·joinFew32_avx2(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ ldd+8(FP), CX
+	SHLQ $0x02, CX
+	LEAQ (CX)(CX*2), DX
+	MOVQ src+16(FP), BX
+	MOVQ lds+24(FP), SI
+	SHLQ $0x02, SI
+	MOVQ many+32(FP), DI
+	MOVQ $+4, R9
+
+group:
+	VMOVUPS    (BX), X0
+	VMOVUPS    (BX)(SI*1), X1
+	VUNPCKLPS  X1, X0, X2
+	VMOVSD     X2, (AX)
+	VMOVHPD    X2, (AX)(CX*1)
+	VUNPCKHPS  X1, X0, X0
+	VMOVSD     X0, (AX)(CX*2)
+	VMOVHPD    X0, (AX)(DX*1)
+	CMPQ       n+40(FP), $+3
+	JNE        two
+	VMOVUPS    (BX)(SI*2), X0
+	VMOVSS     X0, 8(AX)
+	VEXTRACTPS $0x01, X0, 8(AX)(CX*1)
+	VEXTRACTPS $0x02, X0, 8(AX)(CX*2)
+	VEXTRACTPS $0x03, X0, 8(AX)(DX*1)
+
+two:
+	SUBQ    R9, DI
+	JLE     done
+	MOVQ    R9, R8
+	CMPQ    DI, R9
+	CMOVQLT DI, R8
+	CMOVQLT R9, DI
+	LEAQ    (BX)(R8*4), BX
+	IMULQ   CX, R8
+	ADDQ    R8, AX
+	JMP     group
+
+done:
+	VZEROUPPER
+	RET
+
+// func splitFew32_avx2(dst *float32, ldd int, src *float32, lds int, many int, n int, index int)
+// Requires: AVX, CMOV
+TEXT ·splitFew32_avx2(SB), NOSPLIT, $0-56
+	MOVQ src+16(FP), AX
+	MOVQ lds+24(FP), CX
+	SHLQ $0x02, CX
+	LEAQ (CX)(CX*2), DX
+	MOVQ dst+0(FP), BX
+	MOVQ ldd+8(FP), SI
+	SHLQ $0x02, SI
+	MOVQ many+32(FP), DI
+	MOVQ $+4, R9
+
+group:
+	VMOVSD    (AX), X0
+	VMOVHPD   (AX)(CX*1), X0, X0
+	VMOVSD    (AX)(CX*2), X1
+	VMOVHPD   (AX)(DX*1), X1, X1
+	VSHUFPS   $0x88, X1, X0, X2
+	VMOVUPS   X2, (BX)
+	VSHUFPS   $0xdd, X1, X0, X0
+	VMOVUPS   X0, (BX)(SI*1)
+	CMPQ      n+40(FP), $+3
+	JNE       two
+	VMOVSS    8(AX), X0
+	VINSERTPS $0x10, 8(AX)(CX*1), X0, X0
+	VINSERTPS $0x20, 8(AX)(CX*2), X0, X0
+	VINSERTPS $0x30, 8(AX)(DX*1), X0, X0
+	VMOVUPS   X0, (BX)(SI*2)
+
+two:
+	SUBQ    R9, DI
+	JLE     done
+	MOVQ    R9, R8
+	CMPQ    DI, R9
+	CMOVQLT DI, R8
+	CMOVQLT R9, DI
+	LEAQ    (BX)(R8*4), BX
+	IMULQ   CX, R8
+	ADDQ    R8, AX
+	JMP     group
+
+done:
+	VZEROUPPER
+	RET
+
 // func mulBasisLanes_1_avx2(a *float64, lda int, x *float64, u *float64, ldu int, n int, d int, index int)
 // Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·mulBasisLanes_1_avx2(SB), NOSPLIT, $0-64

@@ -12,17 +12,25 @@ func isDots[F tile.Float](m, n, k int) bool {
 	return min(m, n) <= few && k >= max(terms, depth*of)
 }
 
+// mostColumns is the largest number of columns of a product A B whose entries are inner products with them,
+// of columnTerms terms or more, or twoTerms with two columns. A has at least columnEntries entries. The
+// others are sizes for float32. Gemm of 4 x 16 to 1000 x 600 by 2 to 8.
+const (
+	mostColumns, columnTerms, columnEntries, twoTerms = 4, 40, 3 << 9, 24
+	mostColumns32, columnTerms32, columnEntries32     = 8, 32, 1 << 10
+)
+
 // isColumns reports whether the entries of A B take less time as inner products of rows of A and columns of
 // B: these are few, and a row of them fills a part of a vector.
 func isColumns[F tile.Float](m, n, k int) bool {
-	most, terms := mostColumns, columnTerms
+	most, terms, entries := mostColumns, columnTerms, columnEntries
 	if kind[F]() == 1 {
-		most, terms = mostColumns32, columnTerms32
+		most, terms, entries = mostColumns32, columnTerms32, columnEntries32
 	}
 	if n == 2 {
 		terms = twoTerms
 	}
-	return n <= most && k >= terms && m*k >= columnEntries
+	return n <= most && k >= terms && m*k >= entries
 }
 
 // byColumns is byDots for B that is not transposed, by way of a copy of its transpose.

@@ -13,7 +13,7 @@ import (
 )
 
 // deepSettings visits products AB' and A'B' of few rows or columns and sums of many terms, of each number of
-// rows beside others, and AB of few columns, with all factors of both.
+// rows beside others, and AB, A'B and A'B' of few columns, with all factors of both.
 func deepSettings(visit func(s settings)) {
 	shapes := [][2]int{{2, 2}, {2, 3}, {3, 3}, {2, 4}, {4, 2}, {3, 5}, {3, 9}, {10, 3}, {4, 4}, {5, 6}, {7, 5}, {8, 11},
 		{24, 25}, {25, 24}, {33, 40}, {3, 130}, {130, 5}}
@@ -33,6 +33,7 @@ func deepSettings(visit func(s settings)) {
 	for n := 2; n <= 9; n++ {
 		for _, k := range []int{25, 32, 40, 47, 64, 145, 513} {
 			visitNext(64+n, n, k, gblas.NoTrans, gblas.NoTrans)
+			visitNext(60+n, n, k, gblas.Trans, transposes[k%2])
 		}
 	}
 }

@@ -92,7 +92,7 @@ func gemmWay[F tile.Float](
 		return byVector
 	case m*n*k <= loopMultiplications:
 		return byLoops
-	case tA != blas.NoTrans && n <= fewColumns && isLong(m, k):
+	case tA != blas.NoTrans && isTransposed[F](m, n, k) && isLong(m, k):
 		return byTransposing
 	case tA == blas.NoTrans && tB != blas.NoTrans && isDots[F](m, n, k):
 		return byDots
@@ -186,6 +186,15 @@ func (p *product[F]) byPairs() {
 func (p *product[F]) pairRows(z []float64, lo, hi int) {
 	a, c := as[float64](p.a.data[lo*p.a.stride:]), as[float64](p.c[lo*p.ldc:])
 	tile.PairPanel(c, p.ldc, a, p.a.stride, z, hi-lo, p.k, p.n)
+}
+
+// isTransposed reports whether A'B of few columns takes less time as the transpose of B'A.
+func isTransposed[F tile.Float](m, n, k int) bool {
+	most := transposedColumns
+	if kind[F]() == 1 {
+		most = transposedColumns32
+	}
+	return n <= fewColumns || n <= most && m*k >= transposedLeft
 }
 
 // isLong reports whether the rows of the transpose of a product are long, and A so small that one thread

@@ -108,10 +108,11 @@ const (
 	// by row. SymRankK 16x2 to 600x4.
 	fewRanksOrder = 24
 	// fewColumns is the largest number of columns of a product A'B that is computed as the transpose of
-	// B'A, for at least manyRows rows. It is moreColumns if A has more than largeLeft entries. The
-	// product takes rowsAtATime rows of A at a time. SVD.Solve with three right sides, A'B of 16 to 1000
-	// rows by 2 to 12.
+	// B'A, for at least manyRows rows. It is transposedColumns or transposedColumns32 if A has at least
+	// transposedLeft entries, and moreColumns if it has more than largeLeft. The product takes rowsAtATime
+	// rows of A at a time. SVD.Solve with three right sides, A'B of 16 to 1000 rows by 2 to 24.
 	fewColumns, moreColumns, largeLeft, manyRows, rowsAtATime = 4, 12, 1 << 15, 16, 32
+	transposedColumns, transposedColumns32, transposedLeft    = 6, 8, 640
 	// dotRows is the largest number of rows of A, or of B if it has fewer, of a product A B' whose entries
 	// are inner products. They have at least dotTerms terms, and dotDepths for each row of A, or twice as
 	// many for each row of B. The others are sizes for float32. mostDotTerms is the number of terms for which
@@ -120,10 +121,6 @@ const (
 	dotRows, dotTerms, dotDepths       = 24, 32, 6
 	dotRows32, dotTerms32, dotDepths32 = 32, 24, 4
 	mostDotTerms, copiedDots           = 512, 16
-	// mostColumns and mostColumns32 are the largest numbers of columns of a product A B whose entries are
-	// inner products with them, of at least columnTerms or columnTerms32 terms, or twoTerms with two columns.
-	// A has at least columnEntries entries. Gemm of 4 x 16 to 1000 x 600 by 2 to 8.
-	mostColumns, columnTerms, mostColumns32, columnTerms32, twoTerms, columnEntries = 4, 40, 8, 32, 24, 3 << 9
 	// turnedProduct is the largest number of rows, or of columns, of a product A'B' that is computed as the
 	// transpose of BA. It has at least turnedDepth terms, and turnedMultiplications at most: threads share
 	// others. Up to turnedWhole rows all terms are taken at a time. A'B' of 2 x 2 to 1000 x 40.

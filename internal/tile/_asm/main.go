@@ -64,6 +64,8 @@ func emit(t isa) {
 	if !t.evex { // AVX-512 uses it too
 		transposeSquares32(t)
 		transposeFours32(t)
+		joinFew32(t)
+		splitFew32(t)
 	}
 	lanes(t)
 	sumDifferences(t)

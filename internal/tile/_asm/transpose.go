@@ -209,3 +209,90 @@ func transposeFours32(t isa) {
 	})
 	finish()
 }
+
+// fewTogether is how many of the rows or columns beside a few others are copied at a time.
+const fewTogether = 4
+
+// joinFew32 emits the copy of two or three rows of float32 to columns, four columns at a time. AVX-512 uses
+// it and splitFew32 too.
+func joinFew32(t isa) {
+	text("joinFew32", t, "func(dst *F, ldd int, src *F, lds, many, n int)",
+		"copies n rows, 2 or 3, of many entries to many rows of n, many >= 4.")
+	to := newRows(param("dst"), bytesParam("ldd", 4), fewTogether)
+	from := newRows(param("src"), bytesParam("lds", 4), 3)
+	groupsOf(to, from, func() {
+		a, b := XMM(), XMM()
+		VMOVUPS(from.at(0, 0), a)
+		VMOVUPS(from.at(1, 0), b)
+		for i, unpack := range []func(...Op){VUNPCKLPS, VUNPCKHPS} {
+			two := XMM()
+			unpack(b, a, two)
+			VMOVSD(two, to.at(2*i, 0))
+			VMOVHPD(two, to.at(2*i+1, 0))
+		}
+		ifThree(func() {
+			VMOVUPS(from.at(2, 0), a)
+			VMOVSS(a, to.at(0, 8))
+			for i := 1; i < fewTogether; i++ {
+				VEXTRACTPS(U8(i), a, to.at(i, 8))
+			}
+		})
+	})
+	finish()
+}
+
+// splitFew32 emits the copy of two or three columns of float32 to rows, four rows at a time.
+func splitFew32(t isa) {
+	text("splitFew32", t, "func(dst *F, ldd int, src *F, lds, many, n int)",
+		"copies many rows of n entries, 2 or 3, to n rows of many entries, many >= 4.")
+	from := newRows(param("src"), bytesParam("lds", 4), fewTogether)
+	to := newRows(param("dst"), bytesParam("ldd", 4), 3)
+	groupsOf(from, to, func() {
+		two := []Op{XMM(), XMM()}
+		for i, v := range two {
+			VMOVSD(from.at(2*i, 0), v)
+			VMOVHPD(from.at(2*i+1, 0), v, v)
+		}
+		for i, odd := range []uint8{0x88, 0xdd} {
+			row := XMM()
+			VSHUFPS(U8(odd), two[1], two[0], row)
+			VMOVUPS(row, to.at(i, 0))
+		}
+		ifThree(func() {
+			row := XMM()
+			VMOVSS(from.at(0, 8), row)
+			for i := 1; i < fewTogether; i++ {
+				VINSERTPS(U8(i<<4), from.at(i, 8), row, row)
+			}
+			VMOVUPS(row, to.at(2, 0))
+		})
+	})
+	finish()
+}
+
+// groupsOf emits the loop over groups of fewTogether short rows, and of as many entries of long rows. The
+// last group ends with the last row.
+func groupsOf(short, long rows, group func()) {
+	left, by, most := param("many"), GP64(), fresh(I32(fewTogether))
+	Label("group")
+	group()
+	SUBQ(most, left)
+	JLE(LabelRef("done"))
+	MOVQ(most, by)
+	CMPQ(left, most)
+	CMOVQLT(left, by)
+	CMOVQLT(most, left)
+	LEAQ(Mem{Base: long.base, Index: by, Scale: 4}, long.base)
+	IMULQ(short.step, by)
+	ADDQ(by, short.base)
+	JMP(LabelRef("group"))
+	Label("done")
+}
+
+// ifThree emits what is done where there are three long rows.
+func ifThree(body func()) {
+	CMPQ(mem("n"), I8(3))
+	JNE(LabelRef("two"))
+	body()
+	Label("two")
+}
