@@ -318,8 +318,11 @@ func (d *svd) vectorsTo(to blas64.General, count int, turned *turned, left bool)
 }
 
 // multiplyByRows overwrites the first rows of V by P V. The reflections of P are rows of B; in the transpose
-// they are columns, and begin at its row 1.
+// they are columns, and begin at its row 1. Two rows have one reflection of one entry, which changes nothing.
 func (d *svd) multiplyByRows(v blas64.General) {
+	if d.q <= 2 {
+		return
+	}
 	columns := d.matrix(d.q, d.q)
 	copyTo(columns, blas64.General{Rows: d.q, Cols: d.q, Stride: d.b.Stride, Data: d.b.Data}, true)
 	below := func(m blas64.General) blas64.General {
