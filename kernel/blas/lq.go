@@ -32,7 +32,7 @@ func (l Lapack) Dorglq(m, n, k int, a []float64, lda int, tau, work []float64, l
 	case !shaped || lwork < m || len(work) < lwork || !inside(a, m, n, lda) || len(tau) < k:
 		l.Implementation.Dorglq(m, n, k, a, lda, tau, work, lwork) // it panics, or has nothing to do
 		return
-	case generatesByPanels(k):
+	case generatesByPanels(k) && !fewSquare(k, n):
 		q := orthogonal{a: a, lda: lda, tau: tau[:k], length: n, k: k, byRows: true}
 		q.generate(m)
 	default:

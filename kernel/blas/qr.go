@@ -42,6 +42,10 @@ func factorsByPanels(k, length, few int) bool {
 // generatesByPanels reports whether the product of k reflectors is computed in panels.
 func generatesByPanels(k int) bool { return k >= fewReflectors && (k > oneByOne || vectorized()) }
 
+// fewSquare reports whether k reflectors of the given length are few, and nearly as many as their entries.
+// They then take less time one after the other than in a panel.
+func fewSquare(k, length int) bool { return k <= squareReflectors && 2*length < 3*k }
+
 // factorise is Dgeqrf of a matrix of n columns or, by rows, Dgelqf of one of n rows.
 func (l Lapack) factorise(q orthogonal, n int, work []float64) {
 	r := newReflectors(q.length, n)
@@ -92,7 +96,7 @@ func (l Lapack) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float64, l
 	case !shaped || lwork < n || len(work) < lwork || !inside(a, m, n, lda) || len(tau) != k:
 		l.Implementation.Dorgqr(m, n, k, a, lda, tau, work, lwork) // it panics, or has nothing to do
 		return
-	case generatesByPanels(k):
+	case generatesByPanels(k) && !fewSquare(k, m):
 		q := orthogonal{a: a, lda: lda, tau: tau, length: m, k: k}
 		q.generate(n)
 	default:

@@ -238,6 +238,8 @@ func (q *orthogonal) way(
 		return refused
 	case vectorized() && q.isFew(vectors):
 		return vectorByVector
+	case vectors <= squareVectors && fewSquare(q.k, q.length):
+		return singly
 	case q.k > panelColumns || q.k >= fewReflectors && q.length >= tallReflectors && vectorized():
 		return inPanels
 	}

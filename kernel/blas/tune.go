@@ -173,6 +173,9 @@ const (
 	// With fewer than fewReflectors reflectors other routines take one after the other, and where there are
 	// no vectors with up to oneByOne: see factorsByPanels and generatesByPanels. QR, QTo.
 	fewReflectors, oneByOne = 8, 128
+	// squareReflectors is the largest number of reflectors of a nearly square Q that are taken one after the
+	// other, and squareVectors is the largest number of vectors for them. QTo and QR.Solve of 8 to 64 rows.
+	squareReflectors, squareVectors = 36, 24
 	// fewRowsForPanels is the number of rows below which several panels take as long as one reflector
 	// after the other.
 	// tallReflectors is the length below which gonum applies one panel in no more time. QR, Least
