@@ -5,6 +5,38 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
+// bandEntries are the least numbers of entries beside the main diagonal of a band where rows by vectors take
+// less time than gonum's loops: the tiles of a band take as long to begin as gonum for some 100 entries.
+type bandEntries struct {
+	upper, lower      int // of symmetric bands
+	general           byTranspose
+	product, solution int
+}
+
+// symmetric returns the number of entries for the triangle ul of a symmetric band.
+func (e *bandEntries) symmetric(ul blas.Uplo) int {
+	if ul == blas.Lower {
+		return e.lower
+	}
+	return e.upper
+}
+
+// The numbers were set by bands of 2 to 30 diagonals and 12 to 300 rows.
+var (
+	entriesOfBands = bandEntries{
+		upper: 400, lower: 150, general: byTranspose{450, 280, 280}, product: 450, solution: 800,
+	}
+	entriesOfComplexBands = bandEntries{
+		upper: 200, lower: 200, general: byTranspose{310, 310, 310}, product: 600, solution: 600,
+	}
+)
+
+// Systems of a narrow band take less time by loops than gonum's from narrowEntries entries beside the main
+// diagonal on. With a unit diagonal, or a lower triangle, they do from moreNarrowEntries on, and a lower
+// triangle has at most narrowDiagonals diagonals then. Rows by vectors solve the transpose of a triangle with
+// a unit diagonal from unitDiagonals on. blas64.Tbsv of 10 to 1000 unknowns and 1 to 40 diagonals.
+const narrowEntries, moreNarrowEntries, narrowDiagonals, unitDiagonals = 60, 100, 10, 10
+
 // A narrowBand is a system op(A) x = b for a triangle A with few diagonals beside the main one, in the order
 // of its solution: unknown i is at first + i apart of x, and needs the most before it. Entry (i, j) is at
 // corner + i down + j across of a.

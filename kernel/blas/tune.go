@@ -317,23 +317,6 @@ var (
 	}
 )
 
-// bandEntries are the least numbers of entries beside the main diagonal of a band where rows by vectors take
-// less time than gonum's loops: the tiles of a band take as long to begin as gonum for some 100 entries.
-type bandEntries struct{ symmetric, general, product, solution int }
-
-// The numbers were set by bands of 9 diagonals on each side and 13 to 100 rows.
-var (
-	entriesOfBands        = bandEntries{symmetric: 250, general: 250, product: 450, solution: 800}
-	entriesOfComplexBands = bandEntries{symmetric: 200, general: 200, product: 600, solution: 600}
-)
-
-// narrowEntries is the least number of entries beside the main diagonal for which systems of a narrow band
-// take less time by loops than gonum's, and moreNarrowEntries that for unit diagonals and lower triangles.
-// narrowDiagonals is the largest number of diagonals for which loops take less for a lower triangle, and
-// unitDiagonals the least from which rows do for the transpose of a triangle with a unit diagonal.
-// blas64.Tbsv of 10 to 1000 unknowns and 1 to 40 diagonals.
-const narrowEntries, moreNarrowEntries, narrowDiagonals, unitDiagonals = 60, 100, 10, 10
-
 // A tuning has the sizes that decide on speed only, for a tier and the caches of a processor.
 type tuning struct {
 	// blockHeight and blockWidth are the largest sizes of the blocks of a product in float64. A block of
