@@ -70,8 +70,8 @@ type operations struct {
 	sumColumns         [17]int
 	dotDouble          int
 	axpyDouble         int
-	dotSingle          int
 	axpySingle         int
+	dotSingle          int
 	rowDotPairs        [21]int
 	addRowPairs        [21]int
 	addOuterPairs      [21]int
@@ -92,9 +92,9 @@ type operations struct {
 	narrowRows         [17]int
 	narrowPairs        [17]int
 	addAbs             int
-	scale              [17]int
 	squares            [17]int
 	absolutes          [17]int
+	scale              [17]int
 	symmetricRows      [21]int
 	reflect            [5]int
 	addComplex         [17]int

@@ -100,10 +100,10 @@ func dotDoubleTile(x, y *float64, n int) float64
 func axpyDoubleTile(y, x *float64, n int, by float64)
 
 //go:noescape
-func dotSingleTile(x, y *float32, n int) float32
+func axpySingleTile(y, x *float32, n int, by float32)
 
 //go:noescape
-func axpySingleTile(y, x *float32, n int, by float32)
+func dotSingleTile(x, y *float32, n int) float32
 
 //go:noescape
 func rowDotPairsTile(sums, a unsafe.Pointer, lda, growth int, x, z unsafe.Pointer, n int, index int)
@@ -166,13 +166,13 @@ func narrowPairsTile(sums, a unsafe.Pointer, lda int, x, z unsafe.Pointer, rows,
 func addAbsTile(y, a *float64, n int) float64
 
 //go:noescape
-func scaleTile(y, by unsafe.Pointer, n int, index int)
-
-//go:noescape
 func squaresTile(x unsafe.Pointer, n int, index int) float64
 
 //go:noescape
 func absolutesTile(sums, x unsafe.Pointer, n int, index int)
+
+//go:noescape
+func scaleTile(y, by unsafe.Pointer, n int, index int)
 
 //go:noescape
 func symmetricRowsTile(y, a unsafe.Pointer, lda int, x unsafe.Pointer, beside, n int, index int)

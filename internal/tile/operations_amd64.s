@@ -74,8 +74,8 @@ DATA operations_avx2<>+2264(SB)/8, $·sumColumns_avx2(SB)
 DATA operations_avx2<>+2392(SB)/8, $·sumColumns32_avx2(SB)
 DATA operations_avx2<>+2400(SB)/8, $·dotDouble_avx2(SB)
 DATA operations_avx2<>+2408(SB)/8, $·axpyDouble_avx2(SB)
-DATA operations_avx2<>+2416(SB)/8, $·dotSingle_avx2(SB)
-DATA operations_avx2<>+2424(SB)/8, $·axpySingle_avx2(SB)
+DATA operations_avx2<>+2416(SB)/8, $·axpySingle_avx2(SB)
+DATA operations_avx2<>+2424(SB)/8, $·dotSingle_avx2(SB)
 DATA operations_avx2<>+2448(SB)/8, $·rowDotPairs_2_avx2(SB)
 DATA operations_avx2<>+2456(SB)/8, $·rowDotPairs_3_avx2(SB)
 DATA operations_avx2<>+2592(SB)/8, $·rowDotPairs32_4_avx2(SB)
@@ -129,11 +129,11 @@ DATA operations_avx2<>+4928(SB)/8, $·narrowRows32_avx2(SB)
 DATA operations_avx2<>+4936(SB)/8, $·narrowPairs_avx2(SB)
 DATA operations_avx2<>+5064(SB)/8, $·narrowPairs32_avx2(SB)
 DATA operations_avx2<>+5072(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx2<>+5080(SB)/8, $·scale_avx2(SB)
-DATA operations_avx2<>+5208(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx2<>+5344(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx2<>+5352(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx2<>+5480(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx2<>+5208(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx2<>+5216(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx2<>+5344(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx2<>+5352(SB)/8, $·scale_avx2(SB)
+DATA operations_avx2<>+5480(SB)/8, $·scale32_avx2(SB)
 DATA operations_avx2<>+5496(SB)/8, $·symmetricRows_1_avx2(SB)
 DATA operations_avx2<>+5504(SB)/8, $·symmetricRows_2_avx2(SB)
 DATA operations_avx2<>+5512(SB)/8, $·symmetricRows_3_avx2(SB)
@@ -290,8 +290,8 @@ DATA operations_avx512<>+2264(SB)/8, $·sumColumns_avx512(SB)
 DATA operations_avx512<>+2392(SB)/8, $·sumColumns32_avx2(SB)
 DATA operations_avx512<>+2400(SB)/8, $·dotDouble_avx512(SB)
 DATA operations_avx512<>+2408(SB)/8, $·axpyDouble_avx512(SB)
-DATA operations_avx512<>+2416(SB)/8, $·dotSingle_avx2(SB)
-DATA operations_avx512<>+2424(SB)/8, $·axpySingle_avx2(SB)
+DATA operations_avx512<>+2416(SB)/8, $·axpySingle_avx512(SB)
+DATA operations_avx512<>+2424(SB)/8, $·dotSingle_avx2(SB)
 DATA operations_avx512<>+2464(SB)/8, $·rowDotPairs_4_avx512(SB)
 DATA operations_avx512<>+2496(SB)/8, $·rowDotPairs_8_avx512(SB)
 DATA operations_avx512<>+2592(SB)/8, $·rowDotPairs32_4_avx2(SB)
@@ -345,11 +345,11 @@ DATA operations_avx512<>+4928(SB)/8, $·narrowRows32_avx2(SB)
 DATA operations_avx512<>+4936(SB)/8, $·narrowPairs_avx2(SB)
 DATA operations_avx512<>+5064(SB)/8, $·narrowPairs32_avx2(SB)
 DATA operations_avx512<>+5072(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx512<>+5080(SB)/8, $·scale_avx2(SB)
-DATA operations_avx512<>+5208(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx512<>+5344(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx512<>+5352(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx512<>+5480(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx512<>+5208(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx512<>+5216(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx512<>+5344(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx512<>+5352(SB)/8, $·scale_avx512(SB)
+DATA operations_avx512<>+5480(SB)/8, $·scale32_avx512(SB)
 DATA operations_avx512<>+5496(SB)/8, $·symmetricRows_1_avx512(SB)
 DATA operations_avx512<>+5504(SB)/8, $·symmetricRows_2_avx512(SB)
 DATA operations_avx512<>+5624(SB)/8, $·symmetricRows32_1_avx2(SB)
@@ -570,11 +570,11 @@ TEXT ·axpyDoubleTile(SB), NOSPLIT, $0-32
 	MOVQ ·tiles+2408(SB), AX
 	JMP AX
 
-TEXT ·dotSingleTile(SB), NOSPLIT, $0-28
+TEXT ·axpySingleTile(SB), NOSPLIT, $0-28
 	MOVQ ·tiles+2416(SB), AX
 	JMP AX
 
-TEXT ·axpySingleTile(SB), NOSPLIT, $0-28
+TEXT ·dotSingleTile(SB), NOSPLIT, $0-28
 	MOVQ ·tiles+2424(SB), AX
 	JMP AX
 
@@ -694,19 +694,19 @@ TEXT ·addAbsTile(SB), NOSPLIT, $0-32
 	MOVQ ·tiles+5072(SB), AX
 	JMP AX
 
-TEXT ·scaleTile(SB), NOSPLIT, $0-32
-	MOVQ index+24(FP), AX
+TEXT ·squaresTile(SB), NOSPLIT, $0-32
+	MOVQ index+16(FP), AX
 	LEAQ ·tiles+5080(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·squaresTile(SB), NOSPLIT, $0-32
-	MOVQ index+16(FP), AX
+TEXT ·absolutesTile(SB), NOSPLIT, $0-32
+	MOVQ index+24(FP), AX
 	LEAQ ·tiles+5216(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
-TEXT ·absolutesTile(SB), NOSPLIT, $0-32
+TEXT ·scaleTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
 	LEAQ ·tiles+5352(SB), CX
 	MOVQ (CX)(AX*8), AX

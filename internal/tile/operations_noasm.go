@@ -50,15 +50,15 @@ func addOuterTile(a unsafe.Pointer, lda int, b, y unsafe.Pointer, n int, index i
 }
 func dotDoubleTile(x, y *float64, n int) float64      { panic("tile: no tile") }
 func axpyDoubleTile(y, x *float64, n int, by float64) { panic("tile: no tile") }
-func dotSingleTile(x, y *float32, n int) float32      { panic("tile: no tile") }
 func axpySingleTile(y, x *float32, n int, by float32) { panic("tile: no tile") }
+func dotSingleTile(x, y *float32, n int) float32      { panic("tile: no tile") }
 func rowProductsTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, ldw int, z unsafe.Pointer, ldz, n, height, rows, lower, cols int, index int) {
 	panic("tile: no tile")
 }
 func addAbsTile(y, a *float64, n int) float64                { panic("tile: no tile") }
-func scaleTile(y, by unsafe.Pointer, n int, index int)       { panic("tile: no tile") }
 func squaresTile(x unsafe.Pointer, n int, index int) float64 { panic("tile: no tile") }
 func absolutesTile(sums, x unsafe.Pointer, n int, index int) { panic("tile: no tile") }
+func scaleTile(y, by unsafe.Pointer, n int, index int)       { panic("tile: no tile") }
 func symmetricRowsTile(y, a unsafe.Pointer, lda int, x unsafe.Pointer, beside, n int, index int) {
 	panic("tile: no tile")
 }

@@ -187,11 +187,11 @@ func dotDouble_avx2(x *float64, y *float64, n int) float64
 // axpyDouble_avx2 adds n numbers of x, times by, to y, n >= 1.
 func axpyDouble_avx2(y *float64, x *float64, n int, by float64)
 
-// dotSingle_avx2 returns the inner product of n numbers, n >= 1.
-func dotSingle_avx2(x *float32, y *float32, n int) float32
-
 // axpySingle_avx2 adds n numbers of x, times by, to y, n >= 1.
 func axpySingle_avx2(y *float32, x *float32, n int, by float32)
+
+// dotSingle_avx2 returns the inner product of n numbers, n >= 1.
+func dotSingle_avx2(x *float32, y *float32, n int) float32
 
 // rowDotPairs_3_avx2 sets sums to the products of 3 rows of n entries with x and with z, pair after pair, n >= 1.
 func rowDotPairs_3_avx2(sums *float64, a *float64, lda int, growth int, x *float64, z *float64, n int, index int)
@@ -352,12 +352,6 @@ func narrowPairs32_avx2(sums *float32, a *float32, lda int, x *float32, z *float
 // addAbs_avx2 adds the absolute values of n entries of a to y, and returns their sum, n >= 1.
 func addAbs_avx2(y *float64, a *float64, n int) float64
 
-// scale_avx2 multiplies n numbers by the number at by, n >= 1.
-func scale_avx2(y *float64, by *float64, n int, index int)
-
-// scale32_avx2 multiplies n numbers by the number at by, n >= 1.
-func scale32_avx2(y *float32, by *float32, n int, index int)
-
 // squares32_avx2 returns the sum of the squares of n numbers, n > 0 a multiple of 16.
 func squares32_avx2(x *float32, n int, index int) float64
 
@@ -366,6 +360,12 @@ func absolutes_avx2(sums *float64, x *float64, n int, index int)
 
 // absolutes32_avx2 sets 32 sums to those of the absolute values of n numbers, n > 0 a multiple of that.
 func absolutes32_avx2(sums *float32, x *float32, n int, index int)
+
+// scale_avx2 multiplies n numbers by the number at by, n >= 1.
+func scale_avx2(y *float64, by *float64, n int, index int)
+
+// scale32_avx2 multiplies n numbers by the number at by, n >= 1.
+func scale32_avx2(y *float32, by *float32, n int, index int)
 
 // symmetricRows_1_avx2 works like symmetricRowsGeneric for a part of the rows. Pointers are those of the square on the diagonal; the n entries beside it, n >= 0, begin beside entries further on. Part 1.
 func symmetricRows_1_avx2(y *float64, a *float64, lda int, x *float64, beside int, n int, index int)

@@ -172,6 +172,9 @@ func dotDouble_avx512(x *float64, y *float64, n int) float64
 // axpyDouble_avx512 adds n numbers of x, times by, to y, n >= 1.
 func axpyDouble_avx512(y *float64, x *float64, n int, by float64)
 
+// axpySingle_avx512 adds n numbers of x, times by, to y, n >= 1.
+func axpySingle_avx512(y *float32, x *float32, n int, by float32)
+
 // rowDotPairs_8_avx512 sets sums to the products of 8 rows of n entries with x and with z, pair after pair, n >= 1.
 func rowDotPairs_8_avx512(sums *float64, a *float64, lda int, growth int, x *float64, z *float64, n int, index int)
 
@@ -225,6 +228,12 @@ func spanOuter_4_avx512(b *float64, y *float64, apart int, a *float64, at int, s
 
 // spanSolve_1_avx512 sets b to unknowns, the number at own in y over that at d; own moves by change. It subtracts rows, times unknowns, from y. d is 0 for ones. Vectors have multiples of 8 entries, rows >= 1.
 func spanSolve_1_avx512(b *float64, d *float64, y *float64, own *float64, change int, a *float64, at int, step int, growth int, first int, forward int, end int, ahead int, rows int, index int)
+
+// scale_avx512 multiplies n numbers by the number at by, n >= 1.
+func scale_avx512(y *float64, by *float64, n int, index int)
+
+// scale32_avx512 multiplies n numbers by the number at by, n >= 1.
+func scale32_avx512(y *float32, by *float32, n int, index int)
 
 // symmetricRows_1_avx512 works like symmetricRowsGeneric for a part of the rows. Pointers are those of the square on the diagonal; the n entries beside it, n >= 0, begin beside entries further on. Part 1.
 func symmetricRows_1_avx512(y *float64, a *float64, lda int, x *float64, beside int, n int, index int)

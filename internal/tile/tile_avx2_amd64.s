@@ -11612,80 +11612,6 @@ done:
 	VZEROUPPER
 	RET
 
-// func dotSingle_avx2(x *float32, y *float32, n int) float32
-// Requires: AVX, FMA3
-TEXT ·dotSingle_avx2(SB), NOSPLIT, $0-28
-	MOVQ        x+0(FP), AX
-	MOVQ        y+8(FP), CX
-	VXORPD      Y0, Y0, Y0
-	VXORPD      Y1, Y1, Y1
-	VXORPD      Y2, Y2, Y2
-	VXORPD      Y3, Y3, Y3
-	MOVQ        n+16(FP), DX
-	ANDQ        $+7, DX
-	JZ          whole
-	LEAQ        tailMask<>+32(SB), BX
-	VMOVUPD     (BX)(DX*4), Y4
-	MOVQ        n+16(FP), DX
-	SUBQ        $+8, DX
-	SHLQ        $0x02, DX
-	ADDQ        DX, AX
-	ADDQ        DX, CX
-	VMASKMOVPS  (AX), Y4, Y5
-	VMASKMOVPS  (CX), Y4, Y4
-	VFMADD231PS Y5, Y4, Y0
-	SUBQ        DX, AX
-	SUBQ        DX, CX
-
-whole:
-	MOVQ  n+16(FP), DX
-	SHRQ  $0x05, DX
-	TESTQ DX, DX
-	JZ    blockDone
-
-block:
-	VMOVUPS     (CX), Y4
-	VFMADD231PS (AX), Y4, Y0
-	VMOVUPS     32(CX), Y4
-	VFMADD231PS 32(AX), Y4, Y1
-	VMOVUPS     64(CX), Y4
-	VFMADD231PS 64(AX), Y4, Y2
-	VMOVUPS     96(CX), Y4
-	VFMADD231PS 96(AX), Y4, Y3
-	ADDQ        $+128, AX
-	ADDQ        $+128, CX
-	DECQ        DX
-	JNZ         block
-
-blockDone:
-	MOVQ  n+16(FP), DX
-	SHRQ  $0x03, DX
-	ANDQ  $+3, DX
-	TESTQ DX, DX
-	JZ    vectorDone
-
-vector:
-	VMOVUPS     (CX), Y4
-	VFMADD231PS (AX), Y4, Y0
-	ADDQ        $+32, AX
-	ADDQ        $+32, CX
-	DECQ        DX
-	JNZ         vector
-
-vectorDone:
-	VADDPS       Y1, Y0, Y0
-	VADDPS       Y2, Y0, Y0
-	VADDPS       Y3, Y0, Y0
-	VMOVSHDUP    Y0, Y1
-	VADDPS       Y1, Y0, Y1
-	VPERMILPD    $0x0f, Y1, Y0
-	VADDPS       Y0, Y1, Y1
-	VEXTRACTF128 $0x01, Y1, X0
-	VADDSS       X0, X1, X0
-	VMOVSS       X0, ret+24(FP)
-	VZEROUPPER
-	RET
-
 // func axpySingle_avx2(y *float32, x *float32, n int, by float32)
 // Requires: AVX, FMA3
 TEXT ·axpySingle_avx2(SB), NOSPLIT, $0-28
@@ -11769,6 +11695,80 @@ few:
 	VMASKMOVPS  Y2, Y1, (AX)
 
 done:
+	VZEROUPPER
+	RET
+
+// func dotSingle_avx2(x *float32, y *float32, n int) float32
+// Requires: AVX, FMA3
+TEXT ·dotSingle_avx2(SB), NOSPLIT, $0-28
+	MOVQ        x+0(FP), AX
+	MOVQ        y+8(FP), CX
+	VXORPD      Y0, Y0, Y0
+	VXORPD      Y1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	MOVQ        n+16(FP), DX
+	ANDQ        $+7, DX
+	JZ          whole
+	LEAQ        tailMask<>+32(SB), BX
+	VMOVUPD     (BX)(DX*4), Y4
+	MOVQ        n+16(FP), DX
+	SUBQ        $+8, DX
+	SHLQ        $0x02, DX
+	ADDQ        DX, AX
+	ADDQ        DX, CX
+	VMASKMOVPS  (AX), Y4, Y5
+	VMASKMOVPS  (CX), Y4, Y4
+	VFMADD231PS Y5, Y4, Y0
+	SUBQ        DX, AX
+	SUBQ        DX, CX
+
+whole:
+	MOVQ  n+16(FP), DX
+	SHRQ  $0x05, DX
+	TESTQ DX, DX
+	JZ    blockDone
+
+block:
+	VMOVUPS     (CX), Y4
+	VFMADD231PS (AX), Y4, Y0
+	VMOVUPS     32(CX), Y4
+	VFMADD231PS 32(AX), Y4, Y1
+	VMOVUPS     64(CX), Y4
+	VFMADD231PS 64(AX), Y4, Y2
+	VMOVUPS     96(CX), Y4
+	VFMADD231PS 96(AX), Y4, Y3
+	ADDQ        $+128, AX
+	ADDQ        $+128, CX
+	DECQ        DX
+	JNZ         block
+
+blockDone:
+	MOVQ  n+16(FP), DX
+	SHRQ  $0x03, DX
+	ANDQ  $+3, DX
+	TESTQ DX, DX
+	JZ    vectorDone
+
+vector:
+	VMOVUPS     (CX), Y4
+	VFMADD231PS (AX), Y4, Y0
+	ADDQ        $+32, AX
+	ADDQ        $+32, CX
+	DECQ        DX
+	JNZ         vector
+
+vectorDone:
+	VADDPS       Y1, Y0, Y0
+	VADDPS       Y2, Y0, Y0
+	VADDPS       Y3, Y0, Y0
+	VMOVSHDUP    Y0, Y1
+	VADDPS       Y1, Y0, Y1
+	VPERMILPD    $0x0f, Y1, Y0
+	VADDPS       Y0, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDSS       X0, X1, X0
+	VMOVSS       X0, ret+24(FP)
 	VZEROUPPER
 	RET
 
@@ -16811,6 +16811,108 @@ vectorDone:
 	VZEROUPPER
 	RET
 
+// func squares32_avx2(x *float32, n int, index int) float64
+// Requires: AVX, FMA3
+TEXT ·squares32_avx2(SB), NOSPLIT, $0-32
+	MOVQ   x+0(FP), AX
+	MOVQ   n+8(FP), CX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	SHRQ   $0x04, CX
+
+block:
+	VCVTPS2PD    (AX), Y4
+	VFMADD231PD  Y4, Y4, Y0
+	VCVTPS2PD    16(AX), Y4
+	VFMADD231PD  Y4, Y4, Y1
+	VCVTPS2PD    32(AX), Y4
+	VFMADD231PD  Y4, Y4, Y2
+	VCVTPS2PD    48(AX), Y4
+	VFMADD231PD  Y4, Y4, Y3
+	ADDQ         $+64, AX
+	DECQ         CX
+	JNZ          block
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VADDPD       Y3, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X0, X1, X1
+	VPERMILPD    $0x01, X1, X0
+	VADDSD       X0, X1, X1
+	VMOVSD       X1, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func absolutes_avx2(sums *float64, x *float64, n int, index int)
+// Requires: AVX
+TEXT ·absolutes_avx2(SB), NOSPLIT, $8-32
+	MOVQ         x+8(FP), AX
+	MOVQ         n+16(FP), CX
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	MOVQ         $0x8000000000000000, DX
+	MOVQ         DX, (SP)
+	VBROADCASTSD (SP), Y4
+	SHRQ         $0x04, CX
+
+block:
+	VANDNPD (AX), Y4, Y5
+	VADDPD  Y5, Y0, Y0
+	VANDNPD 32(AX), Y4, Y5
+	VADDPD  Y5, Y1, Y1
+	VANDNPD 64(AX), Y4, Y5
+	VADDPD  Y5, Y2, Y2
+	VANDNPD 96(AX), Y4, Y5
+	VADDPD  Y5, Y3, Y3
+	ADDQ    $+128, AX
+	DECQ    CX
+	JNZ     block
+	MOVQ    sums+0(FP), AX
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 64(AX)
+	VMOVUPD Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func absolutes32_avx2(sums *float32, x *float32, n int, index int)
+// Requires: AVX
+TEXT ·absolutes32_avx2(SB), NOSPLIT, $8-32
+	MOVQ         x+8(FP), AX
+	MOVQ         n+16(FP), CX
+	VXORPD       Y0, Y0, Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VXORPD       Y3, Y3, Y3
+	MOVQ         $0x8000000080000000, DX
+	MOVQ         DX, (SP)
+	VBROADCASTSD (SP), Y4
+	SHRQ         $0x05, CX
+
+block:
+	VANDNPD (AX), Y4, Y5
+	VADDPS  Y5, Y0, Y0
+	VANDNPD 32(AX), Y4, Y5
+	VADDPS  Y5, Y1, Y1
+	VANDNPD 64(AX), Y4, Y5
+	VADDPS  Y5, Y2, Y2
+	VANDNPD 96(AX), Y4, Y5
+	VADDPS  Y5, Y3, Y3
+	ADDQ    $+128, AX
+	DECQ    CX
+	JNZ     block
+	MOVQ    sums+0(FP), AX
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 64(AX)
+	VMOVUPD Y3, 96(AX)
+	VZEROUPPER
+	RET
+
 // func scale_avx2(y *float64, by *float64, n int, index int)
 // Requires: AVX
 TEXT ·scale_avx2(SB), NOSPLIT, $0-32
@@ -16968,108 +17070,6 @@ few:
 	VMASKMOVPS Y2, Y1, (AX)
 
 done:
-	VZEROUPPER
-	RET
-
-// func squares32_avx2(x *float32, n int, index int) float64
-// Requires: AVX, FMA3
-TEXT ·squares32_avx2(SB), NOSPLIT, $0-32
-	MOVQ   x+0(FP), AX
-	MOVQ   n+8(FP), CX
-	VXORPD Y0, Y0, Y0
-	VXORPD Y1, Y1, Y1
-	VXORPD Y2, Y2, Y2
-	VXORPD Y3, Y3, Y3
-	SHRQ   $0x04, CX
-
-block:
-	VCVTPS2PD    (AX), Y4
-	VFMADD231PD  Y4, Y4, Y0
-	VCVTPS2PD    16(AX), Y4
-	VFMADD231PD  Y4, Y4, Y1
-	VCVTPS2PD    32(AX), Y4
-	VFMADD231PD  Y4, Y4, Y2
-	VCVTPS2PD    48(AX), Y4
-	VFMADD231PD  Y4, Y4, Y3
-	ADDQ         $+64, AX
-	DECQ         CX
-	JNZ          block
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	VADDPD       Y3, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDPD       X0, X1, X1
-	VPERMILPD    $0x01, X1, X0
-	VADDSD       X0, X1, X1
-	VMOVSD       X1, ret+24(FP)
-	VZEROUPPER
-	RET
-
-// func absolutes_avx2(sums *float64, x *float64, n int, index int)
-// Requires: AVX
-TEXT ·absolutes_avx2(SB), NOSPLIT, $8-32
-	MOVQ         x+8(FP), AX
-	MOVQ         n+16(FP), CX
-	VXORPD       Y0, Y0, Y0
-	VXORPD       Y1, Y1, Y1
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	MOVQ         $0x8000000000000000, DX
-	MOVQ         DX, (SP)
-	VBROADCASTSD (SP), Y4
-	SHRQ         $0x04, CX
-
-block:
-	VANDNPD (AX), Y4, Y5
-	VADDPD  Y5, Y0, Y0
-	VANDNPD 32(AX), Y4, Y5
-	VADDPD  Y5, Y1, Y1
-	VANDNPD 64(AX), Y4, Y5
-	VADDPD  Y5, Y2, Y2
-	VANDNPD 96(AX), Y4, Y5
-	VADDPD  Y5, Y3, Y3
-	ADDQ    $+128, AX
-	DECQ    CX
-	JNZ     block
-	MOVQ    sums+0(FP), AX
-	VMOVUPD Y0, (AX)
-	VMOVUPD Y1, 32(AX)
-	VMOVUPD Y2, 64(AX)
-	VMOVUPD Y3, 96(AX)
-	VZEROUPPER
-	RET
-
-// func absolutes32_avx2(sums *float32, x *float32, n int, index int)
-// Requires: AVX
-TEXT ·absolutes32_avx2(SB), NOSPLIT, $8-32
-	MOVQ         x+8(FP), AX
-	MOVQ         n+16(FP), CX
-	VXORPD       Y0, Y0, Y0
-	VXORPD       Y1, Y1, Y1
-	VXORPD       Y2, Y2, Y2
-	VXORPD       Y3, Y3, Y3
-	MOVQ         $0x8000000080000000, DX
-	MOVQ         DX, (SP)
-	VBROADCASTSD (SP), Y4
-	SHRQ         $0x05, CX
-
-block:
-	VANDNPD (AX), Y4, Y5
-	VADDPS  Y5, Y0, Y0
-	VANDNPD 32(AX), Y4, Y5
-	VADDPS  Y5, Y1, Y1
-	VANDNPD 64(AX), Y4, Y5
-	VADDPS  Y5, Y2, Y2
-	VANDNPD 96(AX), Y4, Y5
-	VADDPS  Y5, Y3, Y3
-	ADDQ    $+128, AX
-	DECQ    CX
-	JNZ     block
-	MOVQ    sums+0(FP), AX
-	VMOVUPD Y0, (AX)
-	VMOVUPD Y1, 32(AX)
-	VMOVUPD Y2, 64(AX)
-	VMOVUPD Y3, 96(AX)
 	VZEROUPPER
 	RET
 

@@ -14457,6 +14457,94 @@ done:
 	VZEROUPPER
 	RET
 
+// func axpySingle_avx512(y *float32, x *float32, n int, by float32)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·axpySingle_avx512(SB), NOSPLIT, $0-28
+	MOVQ         y+0(FP), AX
+	MOVQ         x+8(FP), CX
+	VBROADCASTSS by+24(FP), Z0
+	MOVQ         n+16(FP), DX
+	CMPQ         DX, $+16
+	JLT          few
+	ANDQ         $+15, DX
+	JZ           whole
+	MOVQ         n+16(FP), DX
+	SUBQ         $+16, DX
+	SHLQ         $0x02, DX
+	ADDQ         DX, AX
+	ADDQ         DX, CX
+	VMOVUPS      (AX), Z1
+	VFMADD231PS  (CX), Z0, Z1
+	SUBQ         DX, AX
+	SUBQ         DX, CX
+
+whole:
+	MOVQ  n+16(FP), DX
+	SHRQ  $0x06, DX
+	TESTQ DX, DX
+	JZ    blockDone
+
+block:
+	VMOVUPS     (AX), Z2
+	VFMADD231PS (CX), Z0, Z2
+	VMOVUPS     Z2, (AX)
+	VMOVUPS     64(AX), Z2
+	VFMADD231PS 64(CX), Z0, Z2
+	VMOVUPS     Z2, 64(AX)
+	VMOVUPS     128(AX), Z2
+	VFMADD231PS 128(CX), Z0, Z2
+	VMOVUPS     Z2, 128(AX)
+	VMOVUPS     192(AX), Z2
+	VFMADD231PS 192(CX), Z0, Z2
+	VMOVUPS     Z2, 192(AX)
+	ADDQ        $+256, AX
+	ADDQ        $+256, CX
+	DECQ        DX
+	JNZ         block
+
+blockDone:
+	MOVQ  n+16(FP), DX
+	SHRQ  $0x04, DX
+	ANDQ  $+3, DX
+	TESTQ DX, DX
+	JZ    vectorDone
+
+vector:
+	VMOVUPS     (AX), Z2
+	VFMADD231PS (CX), Z0, Z2
+	VMOVUPS     Z2, (AX)
+	ADDQ        $+64, AX
+	ADDQ        $+64, CX
+	DECQ        DX
+	JNZ         vector
+
+vectorDone:
+	MOVQ    n+16(FP), DX
+	ANDQ    $+15, DX
+	JZ      done
+	SUBQ    $+16, DX
+	SHLQ    $0x02, DX
+	ADDQ    DX, AX
+	ADDQ    DX, CX
+	VMOVUPS Z1, (AX)
+	JMP     done
+
+few:
+	MOVQ        n+16(FP), DX
+	MOVQ        $0x000000000000ffff, BX
+	NEGQ        DX
+	ADDQ        $+16, DX
+	SHRXQ       DX, BX, BX
+	KMOVW       BX, K1
+	VMOVUPS.Z   (AX), K1, Z1
+	VMOVUPS.Z   (CX), K1, Z2
+	VFMADD231PS Z2, Z0, Z1
+	VMOVUPS     Z1, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
 // func rowDotPairs_8_avx512(sums *float64, a *float64, lda int, growth int, x *float64, z *float64, n int, index int)
 // Requires: AVX, AVX512DQ, AVX512F, BMI2
 TEXT ·rowDotPairs_8_avx512(SB), NOSPLIT, $0-64
@@ -17262,6 +17350,170 @@ empty:
 	ADDQ ahead+96(FP), BX
 	DECQ rows+104(FP)
 	JNZ  row
+	VZEROUPPER
+	RET
+
+// func scale_avx512(y *float64, by *float64, n int, index int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·scale_avx512(SB), NOSPLIT, $0-32
+	MOVQ         y+0(FP), AX
+	MOVQ         by+8(FP), CX
+	VBROADCASTSD (CX), Z0
+	MOVQ         n+16(FP), CX
+	CMPQ         CX, $+8
+	JLT          few
+	ANDQ         $+7, CX
+	JZ           whole
+	MOVQ         n+16(FP), CX
+	SUBQ         $+8, CX
+	SHLQ         $0x03, CX
+	ADDQ         CX, AX
+	VMOVUPD      (AX), Z1
+	VMULPD       Z0, Z1, Z1
+	SUBQ         CX, AX
+
+whole:
+	MOVQ  n+16(FP), CX
+	SHRQ  $0x05, CX
+	TESTQ CX, CX
+	JZ    blockDone
+
+block:
+	VMOVUPD (AX), Z2
+	VMULPD  Z0, Z2, Z2
+	VMOVUPD Z2, (AX)
+	VMOVUPD 64(AX), Z2
+	VMULPD  Z0, Z2, Z2
+	VMOVUPD Z2, 64(AX)
+	VMOVUPD 128(AX), Z2
+	VMULPD  Z0, Z2, Z2
+	VMOVUPD Z2, 128(AX)
+	VMOVUPD 192(AX), Z2
+	VMULPD  Z0, Z2, Z2
+	VMOVUPD Z2, 192(AX)
+	ADDQ    $+256, AX
+	DECQ    CX
+	JNZ     block
+
+blockDone:
+	MOVQ  n+16(FP), CX
+	SHRQ  $0x03, CX
+	ANDQ  $+3, CX
+	TESTQ CX, CX
+	JZ    vectorDone
+
+vector:
+	VMOVUPD (AX), Z2
+	VMULPD  Z0, Z2, Z2
+	VMOVUPD Z2, (AX)
+	ADDQ    $+64, AX
+	DECQ    CX
+	JNZ     vector
+
+vectorDone:
+	MOVQ    n+16(FP), CX
+	ANDQ    $+7, CX
+	JZ      done
+	SUBQ    $+8, CX
+	SHLQ    $0x03, CX
+	ADDQ    CX, AX
+	VMOVUPD Z1, (AX)
+	JMP     done
+
+few:
+	MOVQ      n+16(FP), CX
+	MOVQ      $0x00000000000000ff, DX
+	NEGQ      CX
+	ADDQ      $+8, CX
+	SHRXQ     CX, DX, DX
+	KMOVW     DX, K1
+	VMOVUPD.Z (AX), K1, Z1
+	VMULPD    Z0, Z1, Z1
+	VMOVUPD   Z1, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func scale32_avx512(y *float32, by *float32, n int, index int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·scale32_avx512(SB), NOSPLIT, $0-32
+	MOVQ         y+0(FP), AX
+	MOVQ         by+8(FP), CX
+	VBROADCASTSS (CX), Z0
+	MOVQ         n+16(FP), CX
+	CMPQ         CX, $+16
+	JLT          few
+	ANDQ         $+15, CX
+	JZ           whole
+	MOVQ         n+16(FP), CX
+	SUBQ         $+16, CX
+	SHLQ         $0x02, CX
+	ADDQ         CX, AX
+	VMOVUPS      (AX), Z1
+	VMULPS       Z0, Z1, Z1
+	SUBQ         CX, AX
+
+whole:
+	MOVQ  n+16(FP), CX
+	SHRQ  $0x06, CX
+	TESTQ CX, CX
+	JZ    blockDone
+
+block:
+	VMOVUPS (AX), Z2
+	VMULPS  Z0, Z2, Z2
+	VMOVUPS Z2, (AX)
+	VMOVUPS 64(AX), Z2
+	VMULPS  Z0, Z2, Z2
+	VMOVUPS Z2, 64(AX)
+	VMOVUPS 128(AX), Z2
+	VMULPS  Z0, Z2, Z2
+	VMOVUPS Z2, 128(AX)
+	VMOVUPS 192(AX), Z2
+	VMULPS  Z0, Z2, Z2
+	VMOVUPS Z2, 192(AX)
+	ADDQ    $+256, AX
+	DECQ    CX
+	JNZ     block
+
+blockDone:
+	MOVQ  n+16(FP), CX
+	SHRQ  $0x04, CX
+	ANDQ  $+3, CX
+	TESTQ CX, CX
+	JZ    vectorDone
+
+vector:
+	VMOVUPS (AX), Z2
+	VMULPS  Z0, Z2, Z2
+	VMOVUPS Z2, (AX)
+	ADDQ    $+64, AX
+	DECQ    CX
+	JNZ     vector
+
+vectorDone:
+	MOVQ    n+16(FP), CX
+	ANDQ    $+15, CX
+	JZ      done
+	SUBQ    $+16, CX
+	SHLQ    $0x02, CX
+	ADDQ    CX, AX
+	VMOVUPS Z1, (AX)
+	JMP     done
+
+few:
+	MOVQ      n+16(FP), CX
+	MOVQ      $0x000000000000ffff, DX
+	NEGQ      CX
+	ADDQ      $+16, CX
+	SHRXQ     CX, DX, DX
+	KMOVW     DX, K1
+	VMOVUPS.Z (AX), K1, Z1
+	VMULPS    Z0, Z1, Z1
+	VMOVUPS   Z1, K1, (AX)
+
+done:
 	VZEROUPPER
 	RET
 

@@ -50,9 +50,9 @@ func vectors(t isa) {
 	}
 	innerProduct(t, double, "Double", "float64")
 	addScaled(t, double, "Double", "float64")
+	addScaled(t, single, "Single", "float32")
 	if !t.evex {
 		innerProduct(t, single, "Single", "float32")
-		addScaled(t, single, "Single", "float32")
 	}
 	twoVectors(t)
 	rowProducts(t, double)
@@ -73,12 +73,12 @@ func vectors(t isa) {
 			narrowPairs(t, x)
 		}
 		addAbs(t)
-		scale(t, double)
-		scale(t, single)
 		squares(t)
 		absolutes(t, double)
 		absolutes(t, single)
 	}
+	scale(t, double)
+	scale(t, single)
 	symmetricRows(t, double)
 	for groups := 1; groups <= 4; groups++ {
 		reflect(t, groups)
