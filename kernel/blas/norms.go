@@ -18,9 +18,9 @@ func (l Lapack) Dlange(norm lapack.MatrixNorm, m, n int, a []float64, lda int, w
 	case lapack.MaxAbs:
 		return largest(m, n, a, lda)
 	case lapack.MaxRowSum:
-		norm := 0.0
+		norm, scratch := 0.0, new(scratchRow)
 		for i := range m {
-			norm = max(norm, sumOfRow(a[i*lda:][:n]))
+			norm = max(norm, scratch.sum(a[i*lda:][:n]))
 		}
 		return norm
 	case lapack.MaxColumnSum:
@@ -55,9 +55,12 @@ func (l Lapack) Dlantr(
 		return l.Implementation.Dlantr(norm, ul, diag, m, n, a, lda, work)
 	}
 	sums, size, squares := work, 0.0, 0.0
+	var scratch *scratchRow
 	if columns {
 		sums = work[:n]
 		clear(sums)
+	} else if norm == lapack.MaxRowSum {
+		scratch = new(scratchRow)
 	}
 	for i := range m {
 		from, to := 0, min(i+1, n)
@@ -82,7 +85,7 @@ func (l Lapack) Dlantr(
 		case frobenius:
 			squares += innerProduct(row, row) + one
 		case norm == lapack.MaxRowSum:
-			size = max(size, sumOfRow(row)+one)
+			size = max(size, scratch.sum(row)+one)
 		default:
 			size = max(size, largest(1, len(row), row, 0), one)
 		}
@@ -138,6 +141,18 @@ func addSizes(sums, row []float64) {
 	for j, v := range row {
 		sums[j] += math.Abs(v)
 	}
+}
+
+// A scratchRow is memory to which tile.AddAbs adds a row whose sum alone is needed.
+type scratchRow [dotLength]float64
+
+// sum returns the sum of the absolute values of a row. Few entries of a short one fill the vectors of
+// absolutes: that sum is from tile.AddAbs.
+func (s *scratchRow) sum(row []float64) float64 {
+	if len(row) < sizesInLoops || len(row) >= len(s) {
+		return sumOfRow(row)
+	}
+	return tile.AddAbs(s[:], row, len(row))
 }
 
 // sumOfRow returns the sum of absolute values, by vectors if there are enough.
