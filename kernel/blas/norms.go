@@ -149,7 +149,7 @@ type scratchRow [dotLength]float64
 // sum returns the sum of the absolute values of a row. Few entries of a short one fill the vectors of
 // absolutes: that sum is from tile.AddAbs.
 func (s *scratchRow) sum(row []float64) float64 {
-	if len(row) < sizesInLoops || len(row) >= len(s) {
+	if len(row) < sizesInLoops || len(row) >= len(s) || !vectorized() {
 		return sumOfRow(row)
 	}
 	return tile.AddAbs(s[:], row, len(row))
