@@ -2,8 +2,8 @@ package blas
 
 import "github.com/difalt/difalt/internal/tile"
 
-// copied is compute for a copy of B, of its transpose where A is on the right. Its rows have whole vectors: a
-// part of a vector that was just stored takes long to load.
+// copied is compute for a copy of B, of its transpose where A is on the right. Its rows have room for whole
+// vectors: a part of a vector that was just stored takes long to load.
 func (s *system[F]) copied(first, order, sides int, b []F, ldb int) {
 	var t system[F] // set entry by entry, as in triangular
 	t.a, t.lower, t.unit, t.multiply = s.a.from(first, first), s.lower, s.unit, s.multiply
@@ -16,12 +16,15 @@ func (s *system[F]) copied(first, order, sides int, b []F, ldb int) {
 	memory := borrow[F](order * stride)
 	defer giveBack(memory)
 	rows := (*memory)[:order*stride]
-	if together < sidesTogether {
-		clear(rows)
-	}
 	for k := 0; k < sides; k += sidesTogether {
 		n := min(sidesTogether, sides-k)
-		whole := (n + vector - 1) / vector * vector
+		whole := n
+		if n < vector || order > smallTriangle { // the tiles of products take less time for whole vectors
+			whole = (n + vector - 1) / vector * vector
+		}
+		if n < whole {
+			clear(rows)
+		}
 		if s.right {
 			tile.Transpose(rows, stride, b[k*ldb:], ldb, n, order)
 			t.compute(0, order, whole, rows, stride)
