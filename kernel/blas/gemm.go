@@ -34,6 +34,9 @@ func gemm[F tile.Float](
 	c []F, ldc int,
 ) bool {
 	how := gemmWay(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
+	if !alone && how == byColumns {
+		how = byTiles // bits of a column do not depend on how many columns a thread takes
+	}
 	switch how {
 	case byGonum:
 		return false
