@@ -13,7 +13,7 @@ import (
 )
 
 // deepSettings visits products AB' and A'B' of few rows or columns and sums of many terms, of each number of
-// rows beside others, and AB, A'B and A'B' of few columns, with all factors of both.
+// rows beside others, and AB, A'B and A'B' of few columns, or of few behind others, with all factors of both.
 func deepSettings(visit func(s settings)) {
 	shapes := [][2]int{{2, 2}, {2, 3}, {3, 3}, {2, 4}, {4, 2}, {3, 5}, {3, 9}, {10, 3}, {4, 4}, {5, 6}, {7, 5}, {8, 11},
 		{24, 25}, {25, 24}, {33, 40}, {3, 130}, {130, 5}}
@@ -34,6 +34,7 @@ func deepSettings(visit func(s settings)) {
 		for _, k := range []int{25, 32, 40, 47, 64, 145, 513} {
 			visitNext(64+n, n, k, gblas.NoTrans, gblas.NoTrans)
 			visitNext(60+n, n, k, gblas.Trans, transposes[k%2])
+			visitNext(60+n, 14+n, k, gblas.NoTrans, gblas.NoTrans)
 		}
 	}
 }
@@ -71,6 +72,7 @@ func TestDeepProductsOnThreads(t *testing.T) {
 		{m: 613, n: 7, k: 1500, tA: gblas.NoTrans, tB: gblas.Trans, alpha: 2},
 		{m: 23, n: 301, k: 500, tA: gblas.NoTrans, tB: gblas.Trans, alpha: 1},
 		{m: 613, n: 3, k: 500, tA: gblas.NoTrans, tB: gblas.NoTrans, alpha: 1},
+		{m: 613, n: 19, k: 500, tA: gblas.NoTrans, tB: gblas.NoTrans, alpha: 1},
 	} {
 		result := func(threads int) []float64 {
 			runtime.GOMAXPROCS(threads)

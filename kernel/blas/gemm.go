@@ -34,7 +34,7 @@ func gemm[F tile.Float](
 	c []F, ldc int,
 ) bool {
 	how := gemmWay(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-	if !alone && how == byColumns {
+	if !alone && (how == byColumns || how == byBoth) {
 		how = byTiles // bits of a column do not depend on how many columns a thread takes
 	}
 	switch how {
@@ -69,6 +69,8 @@ func gemm[F tile.Float](
 		p.byDots()
 	case byColumns:
 		p.byColumns()
+	case byBoth:
+		p.byBoth()
 	default:
 		p.compute()
 	}
@@ -115,6 +117,8 @@ func gemmWay[F tile.Float](
 		return byPairs
 	case isShallow[F](tA, tB, m, n, k, lda, ldb):
 		return byPanels
+	case tA == blas.NoTrans && tB == blas.NoTrans && isBoth[F](m, n, k):
+		return byBoth
 	}
 	return byTiles
 }

@@ -36,6 +36,8 @@ const (
 	byDots
 	// byColumns: a product of few columns, as inner products with a copy of these.
 	byColumns
+	// byBoth: the last columns of a product by byColumns, and those before them by byTiles.
+	byBoth
 	// byFew: a complex product of few rows or columns, without packing the larger factor.
 	byFew
 	// byPanels: the tiles of a small product, without blocks.
