@@ -91,6 +91,12 @@ func rankTwoColumns[F tile.Float](
 	}
 }
 
+// isShortRow reports whether A is one row, whose multiples gonum adds in less time. gonum skips zeros, so the
+// row must be finite.
+func isShortRow(tA blas.Transpose, n, k int, a []float64) bool {
+	return k == 1 && tA != blas.NoTrans && n >= leastShortRow && n <= mostShortRow && len(a) >= n && finiteRow(a[:n])
+}
+
 // clearForGonum clears the triangle of C for beta = 0: some forms of gonum's read it.
 func clearForGonum[F tile.Float](ul blas.Uplo, n int, beta F, c []F, ldc int) {
 	if beta != 0 || !isTriangle(ul) || n <= 0 || !inside(c, n, n, ldc) {

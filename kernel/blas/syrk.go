@@ -14,11 +14,15 @@ func (*routines) Dsyrk(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64,
 	c []float64, ldc int,
 ) {
-	if isFewRows(ul, tA, n, k, alpha) && inside(a, n, k, lda) && inside(c, n, n, ldc) {
+	switch {
+	case isShortRow(tA, n, k, a) && inside(a, k, n, lda) && inside(c, n, n, ldc) && isTriangle(ul):
+		clearForGonum(ul, n, beta, c, ldc)
+		fallback{}.Dsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
+		return
+	case isFewRows(ul, tA, n, k, alpha) && inside(a, n, k, lda) && inside(c, n, n, ldc):
 		dotsOfRows(ul, n, k, alpha, a, lda, beta, c, ldc)
 		return
-	}
-	if isFewColumns(ul, tA, n, k, alpha) && inside(a, k, n, lda) && inside(c, n, n, ldc) {
+	case isFewColumns(ul, tA, n, k, alpha) && inside(a, k, n, lda) && inside(c, n, n, ldc):
 		rankColumns(false, ul, n, k, alpha, a, lda, a, lda, beta, c, ldc)
 		return
 	}

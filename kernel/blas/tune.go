@@ -252,6 +252,9 @@ const (
 	// fewBandSides is the least number of right sides of a band matrix whose rows are combined; fewer are
 	// solved one after the other. BandCholesky.Solve of 10 to 350 with 1 to 40 sides.
 	fewBandSides = 4
+	// leastShortRow and mostShortRow are the lengths of a row whose product with itself gonum computes in
+	// less time. SymRankK and SymOuterK of one row.
+	leastShortRow, mostShortRow = 9, 30
 	// sizesInLoops is the length of rows from which vectors add their absolute values to others. Norm 1 of 4
 	// to 60.
 	sizesInLoops = 12
