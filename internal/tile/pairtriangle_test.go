@@ -1,6 +1,7 @@
 package tile_test
 
 import (
+	"math"
 	"slices"
 	"unsafe"
 
@@ -127,6 +128,7 @@ func solveComplexRows[F tile.Float](r *run, s shape) {
 		case len(t.d) > 0:
 			parts = []float64{im, re}
 		}
+		want.factor = math.Abs(re) + math.Abs(im)
 		for of, factor := range parts {
 			if len(t.d) == 0 && of != part {
 				continue

@@ -9,6 +9,7 @@ const eps = 0x1p-52
 // arithmetic makes of NaN and infinities in them.
 type sum struct {
 	hi, lo, abs float64
+	factor      float64 // of products that may underflow before it, where it exceeds 1
 	terms       int
 	single      bool // computed in float32
 	nan         bool
@@ -50,12 +51,12 @@ func (s *sum) matches(got float64) bool {
 	return math.Abs(got-(s.hi+s.lo)) <= s.bound()
 }
 
-// bound is n eps sum |x||y|, and the smallest number for each product that may
-// underflow.
+// bound is n eps sum |x||y|, and the smallest number, times the factor of the sum,
+// for each product that may underflow.
 func (s *sum) bound() float64 {
-	n := float64(s.terms + 2)
+	n, factor := float64(s.terms+2), max(s.factor, 1)
 	if s.single {
-		return n*0x1p-23*s.abs + n*math.SmallestNonzeroFloat32
+		return n*0x1p-23*s.abs + n*factor*math.SmallestNonzeroFloat32
 	}
-	return n*eps*s.abs + n*math.SmallestNonzeroFloat64
+	return n*eps*s.abs + n*factor*math.SmallestNonzeroFloat64
 }

@@ -122,7 +122,7 @@ func (s *sum) times(by float64) {
 		most = math.MaxFloat32
 	}
 	up, down := s.pos, s.neg
-	s.terms = 5 * (s.terms + 2)
+	s.terms, s.factor = 5*(s.terms+2), math.Abs(by)
 	s.hi, s.lo, s.abs = s.hi*by, s.lo*by, s.abs*math.Abs(by)
 	switch {
 	case by != by, by == 0 && (up || down):
