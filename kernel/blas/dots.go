@@ -42,8 +42,8 @@ func (p *product[F]) byColumns() {
 	giveBack(memory)
 }
 
-// wholeColumns is a number of columns that fill vectors on all tiers, and rowsOfBoth the least number of rows
-// of which the columns behind take less time by themselves. Gemm of 12 x 48 to 300 x 500 by 17 to 40.
+// wholeColumns is a number of columns that fill vectors on all tiers. rowsOfBoth is the least number of rows
+// for which the columns behind them are computed separately. Gemm of 12 x 48 to 300 x 500 by 17 to 40.
 const wholeColumns, rowsOfBoth = 16, 16
 
 // isBoth reports whether the last columns of A B, which would fill a part of a vector, take less time as

@@ -99,8 +99,8 @@ func isNumber(s blas.Side, d blas.Diag, m, n int) bool {
 	return m == 1 && s == blas.Left && (n <= vectorRow || d == blas.Unit)
 }
 
-// isPair reports whether gonum takes less time for two rows of B, of which a multiple of one is added to the
-// other, and isDense whether it adds that: gonum skips factors of zero.
+// isPair reports whether gonum takes less time for two rows of B: a multiple of one row is added to the
+// other. isDense reports whether gonum adds that multiple: it skips factors of zero.
 func isPair(s blas.Side, d blas.Diag, m, n int) bool {
 	return m == 2 && s == blas.Left && d == blas.Unit && n > together && n <= tinySides
 }
