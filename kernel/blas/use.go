@@ -70,7 +70,7 @@ func Use() { use() }
 // both parts of an entry together: a NaN or infinity of a factor makes each entry where it counts NaN or
 // infinite, as in gonum; which of the two may differ. Alpha = 1 and beta = 1 multiply nothing. Complex
 // systems skip zeros where gonum solves them, within blocks on the diagonal, and multiply by the inverse of
-// a pivot if A is on the left.
+// a pivot if A is on the left, or small.
 //
 // A left factor with few nonzero entries is multiplied entry by entry. Memory for blocks is kept: calls on
 // one thread allocate none after the first ones. Large operands are shared by goroutines that end 50 us
