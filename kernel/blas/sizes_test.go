@@ -85,7 +85,7 @@ func BenchmarkSizes(b *testing.B) {
 	clock := func() time.Duration { return time.Since(start) }
 	for _, op := range ofOrder {
 		b.Run(op.name, func(b *testing.B) {
-			const most, draws = 64, 4 // estimates of condition numbers take more or fewer steps
+			const most, draws = 64, 12 // estimates of condition numbers take more or fewer steps
 			var cliff float64
 			at, from := 0, 0
 			for b.Loop() {

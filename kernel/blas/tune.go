@@ -14,7 +14,7 @@ const (
 	// a whole. A larger one is cut in two like others. M·Tri 33.
 	turnedTriangle = 64
 	// smallFactor is the largest order of a Cholesky factor that is computed column by column.
-	smallFactor = 32
+	smallFactor = 24
 	// narrowFactor is the largest number of columns of an LU factor that are eliminated one by one.
 	// cachedFactor is the largest order of a matrix that is eliminated so as a whole.
 	narrowFactor = tile.PackWidth
@@ -187,7 +187,7 @@ const (
 	fewVectors, moreVectors, fewForVectors, longReflectors = 4, 8, 4, 32
 	// fewForFactors and fewForCholesky are the orders below which gonum needs no more time. Solve,
 	// Cholesky.
-	fewForFactors, fewForCholesky = 24, 40
+	fewForFactors, fewForCholesky = 24, 33
 	// complexMultiplications is the number of multiplications of complex numbers below which gonum
 	// multiplies two matrices as fast. complexSides and complexSidesRight are the largest numbers for which
 	// it multiplies a symmetric matrix as fast: on the left, of up to complexSidesOrder rows, and on the
