@@ -97,9 +97,16 @@ func isShortRow(tA blas.Transpose, n, k int, a []float64) bool {
 	return k == 1 && tA != blas.NoTrans && n >= leastShortRow && n <= mostShortRow && len(a) >= n && finiteRow(a[:n])
 }
 
-// clearForGonum clears the triangle of C for beta = 0: some forms of gonum's read it.
-func clearForGonum[F tile.Float](ul blas.Uplo, n int, beta F, c []F, ldc int) {
-	if beta != 0 || !isTriangle(ul) || n <= 0 || !inside(c, n, n, ldc) {
+// clearForGonum clears the triangle of C for beta = 0, unless gonum refuses the arguments: some forms of
+// gonum's read it.
+func clearForGonum[F tile.Float](
+	ul blas.Uplo, tA blas.Transpose, n, k int, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int,
+) {
+	if beta != 0 || !isTriangle(ul) || !known(tA) || min(n, k) < 0 {
+		return
+	}
+	rows, columns := opShape(tA, n, k)
+	if !inside(a, rows, columns, lda) || !inside(b, rows, columns, ldb) || !inside(c, n, n, ldc) {
 		return
 	}
 	for i := range n {

@@ -16,7 +16,7 @@ func (*routines) Dsyrk(
 ) {
 	switch {
 	case isShortRow(tA, n, k, a) && inside(a, k, n, lda) && inside(c, n, n, ldc) && isTriangle(ul):
-		clearForGonum(ul, n, beta, c, ldc)
+		clearForGonum(ul, tA, n, k, a, lda, a, lda, beta, c, ldc)
 		fallback{}.Dsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	case isFewRows(ul, tA, n, k, alpha) && inside(a, n, k, lda) && inside(c, n, n, ldc):
@@ -89,7 +89,7 @@ func syrk[F tile.Float](
 	how := rankWay(ul, tA, n, k, alpha, a, lda, a, lda, c, ldc)
 	switch how {
 	case byGonum:
-		clearForGonum(ul, n, beta, c, ldc)
+		clearForGonum(ul, tA, n, k, a, lda, a, lda, beta, c, ldc)
 		return false
 	case byLoops:
 		rankLoops(false, ul, n, k, alpha, a, lda, a, lda, beta, c, ldc)
@@ -176,7 +176,7 @@ func syr2k[F tile.Float](
 	how := rankWay(ul, tA, n, k, alpha, a, lda, b, ldb, c, ldc)
 	switch how {
 	case byGonum:
-		clearForGonum(ul, n, beta, c, ldc)
+		clearForGonum(ul, tA, n, k, a, lda, b, ldb, beta, c, ldc)
 		return false
 	case byLoops:
 		rankLoops(true, ul, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
