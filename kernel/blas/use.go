@@ -5,14 +5,14 @@
 //
 // On one thread, package mat takes these shares of its time with gonum's own implementation:
 //
-//	                                        AVX-512       AVX2
-//	products of matrices                    1/9 to 1/13   1/6
-//	LU, Cholesky, QR, order 300 and more    1/5 to 1/8    1/4 to 1/5
-//	eigenvectors, singular vectors          1/4           1/3
-//	LU, Cholesky, QR, order 50 to 100       1/2 to 5/8    3/5
-//	a matrix from memory by a vector        1/2           2/3
-//	a matrix from a cache by a vector       4/5           4/5
-//	systems of order 10                     4/5           7/8
+//	                                        AVX-512        AVX2
+//	products of matrices                    1/11 to 1/13   1/6
+//	LU, Cholesky, QR, order 300 and more    1/7 to 1/10    1/5 to 1/6
+//	LU, Cholesky, QR, order 50 to 100       1/4 to 2/5     1/4 to 1/2
+//	eigenvectors, singular vectors          1/3 to 1/7     1/3 to 1/5
+//	a matrix from memory by a vector        2/5            3/5
+//	a matrix from a cache by a vector       4/5            4/5
+//	systems of order 10                     2/3            2/3
 //
 // BENCHMARKS.md has the table, beside OpenBLAS. On arm64 the tiles were never timed. In portable Go gonum's
 // own code computes, with its faults corrected (see Implementation and Lapack).
@@ -39,7 +39,9 @@ import (
 // computes.
 //
 // Registered on arm64, or on a processor with AVX2 or AVX-512, the tiles compute. On all others, and in a
-// build with -tags purego, gonum's own code computes, except where it is wrong; see Lapack.
+// build with -tags purego, gonum's own code computes, except where it is wrong; see Lapack. The variable
+// DIFALT_KERNEL=avx2 or generic forces a lesser tier. Use ignores names that the processor or the build
+// lacks; package kernel reports them.
 func Use() { use() }
 
 // An Implementation is gonum's blas.Float64, blas.Float32, blas.Complex128 and blas.Complex64. With AVX2,
