@@ -74,10 +74,10 @@ func (t *bandTriangle) solve(transposed bool, b []float64, ldb, sides int) {
 
 // Dpbtrs solves A X = B, where ab holds the Cholesky factor of the band matrix A, as Dpbtrf leaves it. On
 // return b holds X.
-func (l Lapack) Dpbtrs(ul blas.Uplo, n, kd, nrhs int, ab []float64, ldab int, b []float64, ldb int) {
+func (*solvers) Dpbtrs(ul blas.Uplo, n, kd, nrhs int, ab []float64, ldab int, b []float64, ldb int) {
 	t := bandTriangle{ul, blas.NonUnit, n, kd, ab, ldab}
 	if !solveBandByRows(nrhs) || !t.fits(b, ldb, nrhs) {
-		l.Implementation.Dpbtrs(ul, n, kd, nrhs, ab, ldab, b, ldb)
+		own.Implementation.Dpbtrs(ul, n, kd, nrhs, ab, ldab, b, ldb)
 		return
 	}
 	t.solve(ul == blas.Upper, b, ldb, nrhs)
@@ -86,12 +86,12 @@ func (l Lapack) Dpbtrs(ul blas.Uplo, n, kd, nrhs int, ab []float64, ldab int, b 
 
 // Dtbtrs solves op(T) X = B for a triangular band matrix T, which a holds. On return b holds X. Dtbtrs
 // returns false, and no solution, if an entry of the diagonal is zero.
-func (l Lapack) Dtbtrs(
+func (*solvers) Dtbtrs(
 	ul blas.Uplo, tA blas.Transpose, diag blas.Diag, n, kd, nrhs int, a []float64, lda int, b []float64, ldb int,
 ) (ok bool) {
 	t := bandTriangle{ul, diag, n, kd, a, lda}
 	if !known(tA) || !solveBandByRows(nrhs) || !t.fits(b, ldb, nrhs) {
-		return l.Implementation.Dtbtrs(ul, tA, diag, n, kd, nrhs, a, lda, b, ldb)
+		return own.Implementation.Dtbtrs(ul, tA, diag, n, kd, nrhs, a, lda, b, ldb)
 	}
 	if t.singular() {
 		return false
@@ -101,14 +101,14 @@ func (l Lapack) Dtbtrs(
 }
 
 // Dpbcon estimates the reciprocal of the condition number of a band matrix with its Cholesky factor in ab.
-func (l Lapack) Dpbcon(
+func (*solvers) Dpbcon(
 	ul blas.Uplo, n, kd int, ab []float64, ldab int, anorm float64, work []float64, iwork []int,
 ) float64 {
 	if isTriangle(ul) && kd >= 0 && inside(ab, n, kd+1, ldab) && !plain(n, anorm, work, iwork) {
 		factor := triangle{ul, blas.NoTrans, blas.NonUnit, ab, ldab, kd}
-		if r, ok := l.reciprocal(lapack.MaxColumnSum, n, anorm, work, iwork, factor.timesTransposed()...); ok {
+		if r, ok := own.reciprocal(lapack.MaxColumnSum, n, anorm, work, iwork, factor.timesTransposed()...); ok {
 			return r
 		}
 	}
-	return orOne(l.Implementation.Dpbcon(ul, n, kd, ab, ldab, anorm, work, iwork))
+	return orOne(own.Implementation.Dpbcon(ul, n, kd, ab, ldab, anorm, work, iwork))
 }

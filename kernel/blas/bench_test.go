@@ -31,7 +31,7 @@ type peer struct {
 }
 
 var (
-	ours  = peer{"difalt", &blas.Registered{}, blas.Lapack{}, &blas.Registered{}, &blas.Registered{}}
+	ours  = peer{"difalt", &blas.Registered{}, &blas.RegisteredLapack{}, &blas.Registered{}, &blas.Registered{}}
 	gonum = peer{"gonum", reference.Implementation{}, lapackreference.Implementation{}, reference.Implementation{},
 		reference.Implementation{}}
 )

@@ -10,7 +10,6 @@ import (
 // A bidiagonal is an upper bidiagonal matrix with the rotations that diagonalize it. Rotations of its rows
 // are applied to the rows of left, and rotations of its columns to the rows of right.
 type bidiagonal struct {
-	l           Lapack
 	d, e        []float64 // the diagonal, and the entries above it
 	left, right *turned
 	negligible  float64 // entries above the diagonal up to here are zero
@@ -85,7 +84,7 @@ func (b *bidiagonal) turnUpper() {
 	c, s := b.left.begin(0, n-1, true)
 	for i := range n - 1 {
 		at := n - 2 - i
-		c[at], s[at], b.d[i] = b.l.Dlartg(b.d[i], b.e[i])
+		c[at], s[at], b.d[i] = own.Dlartg(b.d[i], b.e[i])
 		b.e[i] = s[at] * b.d[i+1]
 		b.d[i+1] *= c[at]
 	}
@@ -154,7 +153,7 @@ func (b *bidiagonal) shift(c chain, ratio float64) float64 {
 		return 0
 	}
 	n := c.length()
-	shift, _ := b.l.Dlas2(*c.diagonal(n - 2), *c.above(n - 2), *c.diagonal(n - 1))
+	shift, _ := own.Dlas2(*c.diagonal(n - 2), *c.above(n - 2), *c.diagonal(n - 1))
 	if first := math.Abs(*c.diagonal(0)); first > 0 && (shift/first)*(shift/first) < 0x1p-53 {
 		return 0
 	}
@@ -182,11 +181,11 @@ func (b *bidiagonal) plainStep(c chain) {
 	c1, c2, s2 := 1.0, 1.0, 0.0
 	for i := range n - 1 {
 		var s1, size float64
-		c1, s1, size = b.l.Dlartg(*c.diagonal(i)*c1, *c.above(i))
+		c1, s1, size = own.Dlartg(*c.diagonal(i)*c1, *c.above(i))
 		if i > 0 {
 			*c.above(i - 1) = s2 * size
 		}
-		c2, s2, *c.diagonal(i) = b.l.Dlartg(c2*size, *c.diagonal(i + 1)*s1)
+		c2, s2, *c.diagonal(i) = own.Dlartg(c2*size, *c.diagonal(i + 1)*s1)
 		at := n - 2 - i
 		r.c1[at], r.s1[at], r.c2[at], r.s2[at] = c1, s1, c2, s2
 	}
@@ -201,14 +200,14 @@ func (b *bidiagonal) shiftedStep(c chain, shift float64) {
 	f, g := (math.Abs(d)-shift)*(math.Copysign(1, d)+shift/d), *c.above(0)
 	for i := range n - 1 {
 		d, next, e := c.diagonal(i), c.diagonal(i+1), c.above(i)
-		c1, s1, size := b.l.Dlartg(f, g)
+		c1, s1, size := own.Dlartg(f, g)
 		if i > 0 {
 			*c.above(i - 1) = size
 		}
 		f, *e = float64(c1**d)+float64(s1**e), float64(c1**e)-float64(s1**d)
 		g = s1 * *next
 		*next *= c1
-		c2, s2, size := b.l.Dlartg(f, g)
+		c2, s2, size := own.Dlartg(f, g)
 		*d = size
 		f, *next = float64(c2**e)+float64(s2**next), float64(c2**next)-float64(s2**e)
 		if i < n-2 {
@@ -226,14 +225,14 @@ func (b *bidiagonal) shiftedStep(c chain, shift float64) {
 func (b *bidiagonal) pair(c chain) {
 	c.down = true
 	r, d, e := b.rotations(c), b.d[c.lo:c.hi], &b.e[c.lo]
-	d[1], d[0], r.s1[0], r.c1[0], r.s2[0], r.c2[0] = b.l.Dlasv2(d[0], *e, d[1])
+	d[1], d[0], r.s1[0], r.c1[0], r.s2[0], r.c2[0] = own.Dlasv2(d[0], *e, d[1])
 	*e = 0
 }
 
 // Dbdsqr computes the singular values of a bidiagonal matrix, and applies the rotations that diagonalize it
 // to VT, U and C, as gonum does. It returns false if the iterations do not converge, and for a matrix with
 // NaN or infinity, for which gonum's iterations do not end.
-func (l Lapack) Dbdsqr(
+func (*solvers) Dbdsqr(
 	ul blas.Uplo, n, ncvt, nru, ncc int, d, e, vt []float64, ldvt int, u []float64, ldu int, c []float64,
 	ldc int, work []float64,
 ) (ok bool) {
@@ -242,7 +241,7 @@ func (l Lapack) Dbdsqr(
 	}
 	sound := isTriangle(ul) && n > 0 && min(ldvt, ldu, ldc) >= 1 && len(d) >= n && len(e) >= n-1
 	if sound && ncvt == 0 && nru == 0 && ncc == 0 && len(work) >= 4*(n-1) {
-		return l.bidiagonalValues(d[:n], e[:n-1])
+		return own.bidiagonalValues(d[:n], e[:n-1])
 	}
-	return l.Implementation.Dbdsqr(ul, n, ncvt, nru, ncc, d, e, vt, ldvt, u, ldu, c, ldc, work)
+	return own.Implementation.Dbdsqr(ul, n, ncvt, nru, ncc, d, e, vt, ldvt, u, ldu, c, ldc, work)
 }

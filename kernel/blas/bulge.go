@@ -66,7 +66,7 @@ func (f *schur) rotation(x, y float64) (c, s, r float64) {
 		inverse := 1 / r
 		return x * inverse, y * inverse, r
 	}
-	return f.l.Dlartg(x, y)
+	return own.Dlartg(x, y)
 }
 
 // chase moves the bulge from row k to row end within a window: in row m it begins with v.

@@ -56,7 +56,7 @@ func (c *cosineSine) multiply(tA blas.Transpose, a, b, to blas64.General) {
 		return
 	}
 	if k == 0 {
-		c.of.l.Dlaset(blas.All, m, b.Cols, 0, 0, to.Data, to.Stride)
+		own.Dlaset(blas.All, m, b.Cols, 0, 0, to.Data, to.Stride)
 		return
 	}
 	multiply(tA, blas.NoTrans, m, b.Cols, k, 1, a.Data, a.Stride, b.Data, b.Stride, 0, to.Data, to.Stride)
@@ -71,22 +71,22 @@ func (c *cosineSine) times(a, b blas64.General) {
 
 // compute computes the factors of the parts: U C R Q' and V S R Q', where R Q' replaces upper.
 func (c *cosineSine) compute() bool {
-	d, l, r := c.of, c.of.l, c.r
+	d, r := c.of, c.r
 	for k, part := range []blas64.General{first(from(d.a, d.k, d.n-r), c.rows, r), first(from(d.b, 0, d.n-r), r, r)} {
 		rows := first(from(c.orthogonal, k*c.rows, 0), part.Rows, r)
 		if part.Rows == 0 {
 			continue
 		}
-		_, c.exponents[k] = math.Frexp(l.Dlange(lapack.MaxAbs, part.Rows, r, part.Data, part.Stride, nil))
+		_, c.exponents[k] = math.Frexp(own.Dlange(lapack.MaxAbs, part.Rows, r, part.Data, part.Stride, nil))
 		copyTo(rows, part, false)
 		rescale(-c.exponents[k], part.Rows, r, rows.Data, rows.Stride)
 	}
-	l.qr(c.orthogonal, c.tau)
+	own.qr(c.orthogonal, c.tau)
 	copyTo(c.upper, first(c.orthogonal, r, r), false)
 	upperTriangle(c.upper, r)
 	work := borrow[float64](max(workOf(2*r, 2*r), r*r+6*r))
 	defer giveBack(work)
-	l.Dorgqr(c.rows+r, r, r, c.orthogonal.Data, c.orthogonal.Stride, c.tau, *work, len(*work))
+	own.Dorgqr(c.rows+r, r, r, c.orthogonal.Data, c.orthogonal.Stride, c.tau, *work, len(*work))
 
 	if c.rows > 0 {
 		part := c.product
@@ -96,7 +96,7 @@ func (c *cosineSine) compute() bool {
 		}
 		transposeSquare(c.w)
 	} else {
-		l.Dlaset(blas.All, r, r, 0, 1, c.w.Data, c.w.Stride)
+		own.Dlaset(blas.All, r, r, 0, 1, c.w.Data, c.w.Stride)
 	}
 	clear(c.cosines[c.rows:])
 	c.multiply(blas.NoTrans, first(from(c.orthogonal, c.rows, 0), r, r), c.w, c.t)
@@ -119,7 +119,7 @@ func (c *cosineSine) svd(a blas64.General, s []float64, u, vt blas64.General, wo
 	const all = lapack.SVDAll
 	m, n := a.Rows, a.Cols
 	work = work[:m*m+5*m+n] // m <= n
-	return c.of.l.Dgesvd(all, all, m, n, a.Data, a.Stride, s, u.Data, u.Stride, vt.Data, vt.Stride, work, len(work))
+	return own.Dgesvd(all, all, m, n, a.Data, a.Stride, s, u.Data, u.Stride, vt.Data, vt.Stride, work, len(work))
 }
 
 // transposeSquare transposes a square matrix where it is.
@@ -135,11 +135,11 @@ func transposeSquare(a blas64.General) {
 // largeSines computes the sines of the columns behind the large cosines, and V: the columns of Q2 W are
 // orthogonal, so that their factor R is diagonal. The other columns of Q2 W are reflected too.
 func (c *cosineSine) largeSines(large int) {
-	l, r := c.of.l, c.r
+	r := c.r
 	columns, tau := from(c.t, 0, large), c.tau[:r-large]
-	l.qr(columns, tau)
-	l.apply(blas.Left, blas.Trans, columns, tau, first(c.t, r, large))
-	l.Dlaset(blas.All, r, r, 0, 0, c.v.Data, c.v.Stride)
+	own.qr(columns, tau)
+	own.apply(blas.Left, blas.Trans, columns, tau, first(c.t, r, large))
+	own.Dlaset(blas.All, r, r, 0, 0, c.v.Data, c.v.Stride)
 	for j := large; j < r; j++ { // column j is the reflected unit vector j-large
 		sine := columns.Data[(j-large)*(columns.Stride+1)]
 		c.sines[j], c.v.Data[(j-large)*c.v.Stride+j] = math.Abs(sine), math.Copysign(1, sine)
@@ -152,7 +152,7 @@ func (c *cosineSine) largeSines(large int) {
 // smallSines computes the sines of the first columns as singular values of these columns of Q2 W, and turns
 // their columns of W and U with it.
 func (c *cosineSine) smallSines(large int, work []float64) bool {
-	l, r := c.of.l, c.r
+	r := c.r
 	if large > 0 {
 		part := first(from(c.t, r-large, 0), large, large)
 		to, right := from(first(c.v, r, large), r-large, 0), first(c.product, large, large)
@@ -171,8 +171,8 @@ func (c *cosineSine) smallSines(large int, work []float64) bool {
 			}
 		}
 		tau := make([]float64, large)
-		l.qr(z, tau)
-		l.apply(blas.Right, blas.NoTrans, z, tau, first(c.u, c.rows, large))
+		own.qr(z, tau)
+		own.apply(blas.Right, blas.NoTrans, z, tau, first(c.u, c.rows, large))
 		for j := range large {
 			cosine := z.Data[j*(z.Stride+1)]
 			c.cosines[j] = math.Abs(cosine)
@@ -184,7 +184,7 @@ func (c *cosineSine) smallSines(large int, work []float64) bool {
 			}
 		}
 	}
-	l.apply(blas.Left, blas.NoTrans, from(c.t, 0, large), c.tau[:r-large], c.v)
+	own.apply(blas.Left, blas.NoTrans, from(c.t, 0, large), c.tau[:r-large], c.v)
 	return true
 }
 
@@ -197,7 +197,7 @@ func (c *cosineSine) store() {
 			others = append(others, m)
 		}
 	}
-	d.l.rq(c.upper, others...)
+	own.rq(c.upper, others...)
 	if d.u.Rows > 0 && c.rows > 0 {
 		c.times(first(from(d.u, 0, d.k), d.m, c.rows), first(c.u, c.rows, c.rows))
 	}

@@ -38,7 +38,7 @@ func (f *schur) round(l, i int) (found int, ok bool) {
 	order := deflationOrder(i - l + 1)
 	w := trailing{of: f, lo: i + 1 - order, order: order}
 	w.spike = f.at(w.lo, w.lo-1)
-	g := newSchur(f.l, order)
+	g := newSchur(order)
 	defer g.release()
 	g.z = newTurned(order)
 	defer g.z.release()
@@ -136,21 +136,21 @@ func (w *trailing) store() {
 // restore brings the part of T with the eigenvalues that are not found back to Hessenberg form, with one
 // entry on the left.
 func (w *trailing) restore() {
-	l, n := w.of.l, w.left
+	n := w.left
 	for i := 2; i < w.order; i++ {
 		clear(w.t[i*w.ldt:][:i-1])
 	}
 	if n > 1 && w.spike != 0 {
 		x, work := w.work[:n], w.work[n:]
 		copy(x, w.v[:n])
-		_, tau := l.Dlarfg(n, x[0], x[1:], 1)
+		_, tau := own.Dlarfg(n, x[0], x[1:], 1)
 		x[0] = 1
-		l.Dlarf(blas.Left, n, w.order, x, 1, tau, w.t, w.ldt, work)
-		l.Dlarf(blas.Right, n, n, x, 1, tau, w.t, w.ldt, work)
-		l.Dlarf(blas.Right, w.order, n, x, 1, tau, w.v, w.ldv, work)
+		own.Dlarf(blas.Left, n, w.order, x, 1, tau, w.t, w.ldt, work)
+		own.Dlarf(blas.Right, n, n, x, 1, tau, w.t, w.ldt, work)
+		own.Dlarf(blas.Right, w.order, n, x, 1, tau, w.v, w.ldv, work)
 		taus, rest := w.work[:w.order-1], w.work[w.order:]
-		l.Dgehrd(w.order, 0, n-1, w.t, w.ldt, taus, rest, len(rest))
-		l.Dormhr(blas.Right, blas.NoTrans, w.order, n, 0, n-1, w.t, w.ldt, taus[:n-1], w.v, w.ldv, rest, len(rest))
+		own.Dgehrd(w.order, 0, n-1, w.t, w.ldt, taus, rest, len(rest))
+		own.Dormhr(blas.Right, blas.NoTrans, w.order, n, 0, n-1, w.t, w.ldt, taus[:n-1], w.v, w.ldv, rest, len(rest))
 	}
 	if n == 0 {
 		w.spike = 0

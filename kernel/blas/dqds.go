@@ -50,10 +50,10 @@ const (
 
 // bidiagonalValues overwrites d by the singular values of the bidiagonal matrix with the diagonal d and the
 // entries e beside it, descending. They are finite. It returns false if they are not found.
-func (l Lapack) bidiagonalValues(d, e []float64) bool {
+func (*solvers) bidiagonalValues(d, e []float64) bool {
 	n := len(d)
 	if n == 2 {
-		d[1], d[0] = l.Dlas2(d[0], e[0], d[1])
+		d[1], d[0] = own.Dlas2(d[0], e[0], d[1])
 		return true
 	}
 	size := max(largest(1, n, d, n), largest(1, n-1, e, max(n-1, 1)))

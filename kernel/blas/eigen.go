@@ -18,7 +18,7 @@ import (
 // columns if they are asked for, and work[0] holds the best length of work. Dsyev returns false if the
 // iterations do not converge, and immediately for a matrix with NaN or infinity, whose eigenvalues are set to
 // NaN.
-func (l Lapack) Dsyev(
+func (*solvers) Dsyev(
 	jobz lapack.EVJob, ul blas.Uplo, n int, a []float64, lda int, w, work []float64, lwork int,
 ) (ok bool) {
 	known := (jobz == lapack.EVCompute || jobz == lapack.EVNone) && n > 0 && isTriangle(ul)
@@ -27,7 +27,7 @@ func (l Lapack) Dsyev(
 		return false
 	}
 	if !known || lwork < 3*n-1 || len(work) < lwork || !inside(a, n, n, lda) || len(w) < n {
-		return l.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, lwork)
+		return own.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, lwork)
 	}
 	size := largestOfTriangle(ul, n, a, lda)
 	if !(size <= math.MaxFloat64) {
@@ -43,7 +43,7 @@ func (l Lapack) Dsyev(
 		return true
 	}
 	if vectors && n > smallOrder && !vectorized() && n-1 <= oneByOne {
-		return l.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, lwork)
+		return own.Implementation.Dsyev(jobz, ul, n, a, lda, w, work, lwork)
 	}
 	scale := scalesOf(size)
 	for i := 0; i < n && scale != 0; i++ {
@@ -52,18 +52,18 @@ func (l Lapack) Dsyev(
 	}
 	switch e := work[:n]; {
 	case n <= smallOrder:
-		ok = l.smallEigen(vectors, ul, n, a, lda, w)
+		ok = own.smallEigen(vectors, ul, n, a, lda, w)
 	case !vectors && !vectorized():
-		l.Dsytrd(ul, n, a, lda, w, e, work[n:2*n], work[2*n:lwork], lwork-2*n)
-		ok = l.Dsterf(n, w, e)
+		own.Dsytrd(ul, n, a, lda, w, e, work[n:2*n], work[2*n:lwork], lwork-2*n)
+		ok = own.Dsterf(n, w, e)
 	default:
-		t := newTridiagonal(l, ul, n, a, lda, vectors)
+		t := newTridiagonal(ul, n, a, lda, vectors)
 		defer t.release()
 		t.reduce(w, e)
 		if vectors {
-			ok = l.eigenvectorsOfTridiagonal(t, a, lda, w, e)
+			ok = own.eigenvectorsOfTridiagonal(t, a, lda, w, e)
 		} else {
-			ok = l.Dsterf(n, w, e)
+			ok = own.Dsterf(n, w, e)
 		}
 	}
 	rescale(scale, 1, n, w, n)
@@ -73,7 +73,7 @@ func (l Lapack) Dsyev(
 
 // eigenvectorsOfTridiagonal overwrites w, the diagonal of a tridiagonal matrix, by its eigenvalues, and a by
 // the eigenvectors of the matrix that was reduced to it.
-func (l Lapack) eigenvectorsOfTridiagonal(t *tridiagonal, a []float64, lda int, w, e []float64) bool {
+func (*solvers) eigenvectorsOfTridiagonal(t *tridiagonal, a []float64, lda int, w, e []float64) bool {
 	n := t.n
 	e[n-1] = 0
 	v := newTurned(n)

@@ -16,7 +16,6 @@ const backSubstitution = 16
 // rows: a real vector in the row of its eigenvalue; of a pair, in its two rows, the real and the imaginary
 // part of the vector whose eigenvalue has a positive imaginary part.
 type eigenvectors struct {
-	l         Lapack
 	n, stride int
 	left      bool // left eigenvectors: t is T' with rows and columns in reverse order
 	t, x      []float64
@@ -103,7 +102,7 @@ func (v *eigenvectors) single(k, first, end int) bool {
 			sumAbove += float64(above[j+1+i] * x[j+1+i])
 		}
 		right, solved := [2]float64{-sumAbove, -sum}, [4]float64{}
-		scale, _, _ := v.l.Dlaln2(
+		scale, _, _ := own.Dlaln2(
 			false, 2, 1, least, 1, above[j-1:], v.stride, 1, 1, right[:], 1, eigenvalue, 0, solved[:], 2,
 		)
 		if scale != 1 {
@@ -151,7 +150,7 @@ func (v *eigenvectors) pair(k, first, end int) bool {
 		aboveRe, aboveIm := x2(above[j+1:end], re[j+1:end], im[j+1:end])
 		aboveRe, aboveIm = aboveRe+re[j-1], aboveIm+im[j-1]
 		right, solved := [4]float64{-aboveRe, -aboveIm, -sumRe, -sumIm}, [4]float64{}
-		scale, _, _ := v.l.Dlaln2(false, 2, 2, least, 1, above[j-1:], v.stride, 1, 1, right[:], 2, wr, wi, solved[:], 2)
+		scale, _, _ := own.Dlaln2(false, 2, 2, least, 1, above[j-1:], v.stride, 1, 1, right[:], 2, wr, wi, solved[:], 2)
 		if scale != 1 {
 			return false
 		}
@@ -190,7 +189,7 @@ func divide(a, b, c, d float64) (re, im float64) {
 // left eigenvectors Y and the right ones X, in columns, a complex one in two. The largest component has size
 // 1, and work[0] is the best length of work. gonum computes eigenvectors of T itself, and of some of its
 // eigenvalues.
-func (l Lapack) Dtrevc3(
+func (*solvers) Dtrevc3(
 	side lapack.EVSide, howmny lapack.EVHowMany, selected []bool, n int, t []float64, ldt int, vl []float64,
 	ldvl int, vr []float64, ldvr int, mm int, work []float64, lwork int,
 ) (m int) {
@@ -198,24 +197,24 @@ func (l Lapack) Dtrevc3(
 	if howmny != lapack.EVAllMulQ || n <= 0 || !right && !left || lwork < 3*n || len(work) < lwork || mm < n ||
 		!inside(t, n, n, ldt) ||
 		ldvl < 1 || ldvr < 1 || left && !inside(vl, n, mm, ldvl) || right && !inside(vr, n, mm, ldvr) {
-		return l.Implementation.Dtrevc3(side, howmny, selected, n, t, ldt, vl, ldvl, vr, ldvr, mm, work, lwork)
+		return own.Implementation.Dtrevc3(side, howmny, selected, n, t, ldt, vl, ldvl, vr, ldvr, mm, work, lwork)
 	}
-	if right && !l.eigenvectorsOf(false, n, t, ldt, vr, ldvr) {
-		l.Implementation.Dtrevc3(lapack.EVRight, howmny, nil, n, t, ldt, nil, 1, vr, ldvr, mm, work, lwork)
+	if right && !own.eigenvectorsOf(false, n, t, ldt, vr, ldvr) {
+		own.Implementation.Dtrevc3(lapack.EVRight, howmny, nil, n, t, ldt, nil, 1, vr, ldvr, mm, work, lwork)
 	}
-	if left && !l.eigenvectorsOf(true, n, t, ldt, vl, ldvl) {
-		l.Implementation.Dtrevc3(lapack.EVLeft, howmny, nil, n, t, ldt, vl, ldvl, nil, 1, mm, work, lwork)
+	if left && !own.eigenvectorsOf(true, n, t, ldt, vl, ldvl) {
+		own.Implementation.Dtrevc3(lapack.EVLeft, howmny, nil, n, t, ldt, vl, ldvl, nil, 1, mm, work, lwork)
 	}
 	work[0] = float64(n + 2*n*64)
 	return n
 }
 
 // eigenvectorsOf overwrites Q in q by its product with the right or left eigenvectors of T.
-func (l Lapack) eigenvectorsOf(left bool, n int, t []float64, ldt int, q []float64, ldq int) bool {
+func (*solvers) eigenvectorsOf(left bool, n int, t []float64, ldt int, q []float64, ldq int) bool {
 	stride := rowStride(n)
 	memory := borrow[float64](3 * n * stride)
 	defer giveBack(memory)
-	v := eigenvectors{l: l, n: n, stride: stride, left: left}
+	v := eigenvectors{n: n, stride: stride, left: left}
 	v.t, v.x = (*memory)[:n*stride], (*memory)[n*stride:2*n*stride]
 	v.load(t, ldt)
 	if !v.compute() {

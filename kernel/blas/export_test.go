@@ -2,8 +2,11 @@ package blas
 
 import "time"
 
-// Registered is what Use registers, for calls as users make them.
-type Registered = routines
+// Registered and RegisteredLapack are what Use registers, for calls as users make them.
+type (
+	Registered       = routines
+	RegisteredLapack = solvers
+)
 
 // HelpBrief gives all brief computations helpers, until restore.
 func HelpBrief() (restore func()) {

@@ -9,27 +9,27 @@ import (
 )
 
 // Dpotrf overwrites a triangle of a positive definite matrix by its Cholesky factor.
-func (l Lapack) Dpotrf(ul blas.Uplo, n int, a []float64, lda int) (ok bool) {
+func (*solvers) Dpotrf(ul blas.Uplo, n int, a []float64, lda int) (ok bool) {
 	switch {
 	case !isTriangle(ul) || n <= 0 || !inside(a, n, n, lda):
-		return l.Implementation.Dpotrf(ul, n, a, lda)
+		return own.Implementation.Dpotrf(ul, n, a, lda)
 	case n < fewForCholesky:
-		return l.Dpotf2(ul, n, a, lda)
+		return own.Dpotf2(ul, n, a, lda)
 	case !vectorized():
-		return l.Implementation.Dpotrf(ul, n, a, lda)
+		return own.Implementation.Dpotrf(ul, n, a, lda)
 	}
-	return l.cholesky(ul, n, a, lda)
+	return own.cholesky(ul, n, a, lda)
 }
 
 // cholesky computes the factor of the first half, and with it the rows or columns beside it and the other
 // half.
-func (l Lapack) cholesky(ul blas.Uplo, n int, a []float64, lda int) (ok bool) {
+func (*solvers) cholesky(ul blas.Uplo, n int, a []float64, lda int) (ok bool) {
 	if n <= smallFactor {
-		return l.Dpotf2(ul, n, a, lda)
+		return own.Dpotf2(ul, n, a, lda)
 	}
 	half := (n/2 + tile.PackWidth - 1) &^ (tile.PackWidth - 1)
 	rest, last := n-half, a[half*(lda+1):]
-	if !l.cholesky(ul, half, a, lda) {
+	if !own.cholesky(ul, half, a, lda) {
 		return false
 	}
 	var i Implementation
@@ -40,38 +40,38 @@ func (l Lapack) cholesky(ul blas.Uplo, n int, a []float64, lda int) (ok bool) {
 		dtrsm(false, blas.Right, ul, blas.Trans, blas.NonUnit, rest, half, 1, a, lda, a[half*lda:], lda)
 		i.Dsyrk(ul, blas.NoTrans, rest, half, -1, a[half*lda:], lda, 1, last, lda)
 	}
-	return l.cholesky(ul, rest, last, lda)
+	return own.cholesky(ul, rest, last, lda)
 }
 
 // Dgetrf computes the factors P, L and U of a matrix, in ipiv and a.
-func (l Lapack) Dgetrf(m, n int, a []float64, lda int, ipiv []int) (ok bool) {
+func (*solvers) Dgetrf(m, n int, a []float64, lda int, ipiv []int) (ok bool) {
 	if !vectorized() || min(m, n) < fewForFactors || !inside(a, m, n, lda) || len(ipiv) != min(m, n) {
-		return l.Implementation.Dgetrf(m, n, a, lda, ipiv)
+		return own.Implementation.Dgetrf(m, n, a, lda, ipiv)
 	}
-	return l.eliminate(m, n, a, lda, ipiv)
+	return own.eliminate(m, n, a, lda, ipiv)
 }
 
 // eliminate factors the left half of the columns, and then the right half (Toledo, 1997).
-func (l Lapack) eliminate(m, n int, a []float64, lda int, pivots []int) (ok bool) {
+func (*solvers) eliminate(m, n int, a []float64, lda int, pivots []int) (ok bool) {
 	k := min(m, n)
 	if n == k && (k <= narrowFactor || m <= cachedFactor) {
-		return l.Dgetf2(m, n, a, lda, pivots)
+		return own.Dgetf2(m, n, a, lda, pivots)
 	}
 	left := k
 	if k > narrowFactor {
 		left = (k/2 + narrowFactor - 1) &^ (narrowFactor - 1)
 	}
-	ok = l.eliminate(m, left, a, lda, pivots[:left])
+	ok = own.eliminate(m, left, a, lda, pivots[:left])
 	rest := n - left
-	l.Dlaswp(rest, a[left:], lda, 0, left-1, pivots[:left], 1)
+	own.Dlaswp(rest, a[left:], lda, 0, left-1, pivots[:left], 1)
 	dtrsm(false, blas.Left, blas.Lower, blas.NoTrans, blas.Unit, left, rest, 1, a, lda, a[left:], lda)
 	if left == m {
 		return ok
 	}
 	last := a[left*(lda+1):]
 	gemm(false, blas.NoTrans, blas.NoTrans, m-left, rest, left, -1, a[left*lda:], lda, a[left:], lda, 1, last, lda)
-	ok = l.eliminate(m-left, rest, last, lda, pivots[left:]) && ok
-	l.Dlaswp(left, a[left*lda:], lda, 0, k-left-1, pivots[left:], 1)
+	ok = own.eliminate(m-left, rest, last, lda, pivots[left:]) && ok
+	own.Dlaswp(left, a[left*lda:], lda, 0, k-left-1, pivots[left:], 1)
 	for p := left; p < k; p++ {
 		pivots[p] += left
 	}
@@ -115,14 +115,14 @@ func (f *triangle) timesTransposed() []triangle {
 // reciprocal returns 1 / (anorm |A^-1|) for a norm and the product A of some factors, by Higham's estimate
 // (Dlacn2). It returns false where a solution comes near overflow, for which gonum scales. work gets 2n
 // entries.
-func (l Lapack) reciprocal(
+func (*solvers) reciprocal(
 	norm lapack.MatrixNorm, n int, anorm float64, work []float64, iwork []int, factors ...triangle,
 ) (float64, bool) {
 	const most = 0x1p960
 	var state [3]int
 	size := 0.0
 	for kase := 0; ; {
-		if size, kase = l.Dlacn2(n, work[n:], work, iwork, size, kase, &state); kase == 0 {
+		if size, kase = own.Dlacn2(n, work[n:], work, iwork, size, kase, &state); kase == 0 {
 			return orOne(1 / size / anorm), size != 0
 		}
 		transposed := (kase == 2) == (norm == lapack.MaxColumnSum)
@@ -161,53 +161,53 @@ func plain(n int, anorm float64, work []float64, iwork []int) bool {
 }
 
 // Dgecon estimates the reciprocal of the condition number of a matrix with the factors L and U in a.
-func (l Lapack) Dgecon(
+func (*solvers) Dgecon(
 	norm lapack.MatrixNorm, n int, a []float64, lda int, anorm float64, work []float64, iwork []int,
 ) float64 {
 	sums := norm == lapack.MaxColumnSum || norm == lapack.MaxRowSum
 	if sums && inside(a, n, n, lda) && !plain(n, anorm, work, iwork) && len(work) >= 4*n {
 		lower := triangle{blas.Lower, blas.NoTrans, blas.Unit, a, lda, wholeTriangle}
 		upper := triangle{blas.Upper, blas.NoTrans, blas.NonUnit, a, lda, wholeTriangle}
-		if r, ok := l.reciprocal(norm, n, anorm, work, iwork, lower, upper); ok {
+		if r, ok := own.reciprocal(norm, n, anorm, work, iwork, lower, upper); ok {
 			return r
 		}
 	}
-	return orOne(l.Implementation.Dgecon(norm, n, a, lda, anorm, work, iwork))
+	return orOne(own.Implementation.Dgecon(norm, n, a, lda, anorm, work, iwork))
 }
 
 // Dpocon estimates the reciprocal of the condition number of a matrix with its Cholesky factor in a.
-func (l Lapack) Dpocon(ul blas.Uplo, n int, a []float64, lda int, anorm float64, work []float64, iwork []int) float64 {
+func (*solvers) Dpocon(ul blas.Uplo, n int, a []float64, lda int, anorm float64, work []float64, iwork []int) float64 {
 	if inside(a, n, n, lda) && !plain(n, anorm, work, iwork) && (ul == blas.Upper || ul == blas.Lower) {
 		factor := triangle{ul, blas.NoTrans, blas.NonUnit, a, lda, wholeTriangle}
-		if r, ok := l.reciprocal(lapack.MaxColumnSum, n, anorm, work, iwork, factor.timesTransposed()...); ok {
+		if r, ok := own.reciprocal(lapack.MaxColumnSum, n, anorm, work, iwork, factor.timesTransposed()...); ok {
 			return r
 		}
 	}
-	return orOne(l.Implementation.Dpocon(ul, n, a, lda, anorm, work, iwork))
+	return orOne(own.Implementation.Dpocon(ul, n, a, lda, anorm, work, iwork))
 }
 
 // Dtrcon estimates the reciprocal of the condition number of a triangular matrix.
-func (l Lapack) Dtrcon(
+func (*solvers) Dtrcon(
 	norm lapack.MatrixNorm, ul blas.Uplo, diag blas.Diag, n int, a []float64, lda int, work []float64,
 	iwork []int,
 ) float64 {
 	if inside(a, n, n, lda) && !plain(n, 1, work, iwork) && (norm == lapack.MaxColumnSum || norm == lapack.MaxRowSum) &&
 		(ul == blas.Upper || ul == blas.Lower) && (diag == blas.Unit || diag == blas.NonUnit) {
-		anorm := l.Dlantr(norm, ul, diag, n, n, a, lda, work)
-		r, ok := l.reciprocal(norm, n, anorm, work, iwork, triangle{ul, blas.NoTrans, diag, a, lda, wholeTriangle})
+		anorm := own.Dlantr(norm, ul, diag, n, n, a, lda, work)
+		r, ok := own.reciprocal(norm, n, anorm, work, iwork, triangle{ul, blas.NoTrans, diag, a, lda, wholeTriangle})
 		if ok && anorm > 0 {
 			return r
 		}
 	}
-	return orOne(l.Implementation.Dtrcon(norm, ul, diag, n, a, lda, work, iwork))
+	return orOne(own.Implementation.Dtrcon(norm, ul, diag, n, a, lda, work, iwork))
 }
 
 // Dlansy returns a norm of a symmetric matrix: the largest entry and the Frobenius norm as gonum does.
-func (l Lapack) Dlansy(norm lapack.MatrixNorm, ul blas.Uplo, n int, a []float64, lda int, work []float64) float64 {
+func (*solvers) Dlansy(norm lapack.MatrixNorm, ul blas.Uplo, n int, a []float64, lda int, work []float64) float64 {
 	if !vectorized() || norm != lapack.MaxRowSum && norm != lapack.MaxColumnSum ||
 		ul != blas.Upper && ul != blas.Lower ||
 		n < fewForNorms || !inside(a, n, n, lda) || len(work) < n {
-		return l.Implementation.Dlansy(norm, ul, n, a, lda, work)
+		return own.Implementation.Dlansy(norm, ul, n, a, lda, work)
 	}
 	sums := work[:n]
 	clear(sums)

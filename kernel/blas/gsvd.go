@@ -20,7 +20,7 @@ import (
 //
 // gonum v0.17 finds wrong ranks, or panics, where A above B has not full rank: its Dggsvp3 chooses no pivots,
 // and applies one factor in the wrong order. It computes small decompositions that surely need no pivots.
-func (l Lapack) Dggsvd3(
+func (*solvers) Dggsvd3(
 	jobU, jobV, jobQ lapack.GSVDJob, m, n, p int, a []float64, lda int, b []float64, ldb int, alpha, beta,
 	u []float64, ldu int, v []float64, ldv int, q []float64, ldq int, work []float64, lwork int,
 	iwork []int,
@@ -32,7 +32,7 @@ func (l Lapack) Dggsvd3(
 		!job(jobQ, lapack.GSVDQ, n, q, ldq) ||
 		!inside(a, m, n, lda) || !inside(b, p, n, ldb) || len(alpha) != n || len(beta) != n ||
 		len(iwork) < n || lwork < 1 || len(work) < lwork {
-		return l.Implementation.Dggsvd3(
+		return own.Implementation.Dggsvd3(
 			jobU, jobV, jobQ, m, n, p, a, lda, b, ldb, alpha, beta, u, ldu, v, ldv, q, ldq, work, lwork,
 			iwork,
 		)
@@ -42,12 +42,12 @@ func (l Lapack) Dggsvd3(
 	}
 	if needed := n + max(3*n+1, m, p); lwork >= needed && gonumsGSVD(m, n, p, a, lda, b, ldb) {
 		work, lwork = work[:needed], needed // gonum clears all of work for each reflector
-		return l.Implementation.Dggsvd3(
+		return own.Implementation.Dggsvd3(
 			jobU, jobV, jobQ, m, n, p, a, lda, b, ldb, alpha, beta, u, ldu, v, ldv, q, ldq, work, lwork,
 			iwork,
 		)
 	}
-	d := gsvd{l: l, m: m, n: n, p: p, alpha: alpha, beta: beta}
+	d := gsvd{m: m, n: n, p: p, alpha: alpha, beta: beta}
 	d.a = blas64.General{Rows: m, Cols: n, Stride: lda, Data: a}
 	d.b = blas64.General{Rows: p, Cols: n, Stride: ldb, Data: b}
 	if jobU == lapack.GSVDU {
@@ -62,7 +62,7 @@ func (l Lapack) Dggsvd3(
 	ok = d.compute()
 	d.exchanges(iwork)
 	// This sets work[0].
-	l.Implementation.Dggsvd3(
+	own.Implementation.Dggsvd3(
 		jobU, jobV, jobQ, m, n, p, a, lda, b, ldb, alpha, beta, u, ldu, v, ldv, q, ldq, work, -1, iwork,
 	)
 	return d.k, d.r, ok
@@ -142,7 +142,6 @@ func independent(m, n, k int, a []float64, lda int) (squares float64, surely boo
 // value decompositions: of Q1 for sines of at most 45 degrees, and of Q2 for larger sines (Van Loan 1985). So
 // both are exact to rounding; no rotations of pairs of columns are needed.
 type gsvd struct {
-	l           Lapack
 	m, n, p     int
 	k, r        int
 	a, b        blas64.General
@@ -151,9 +150,8 @@ type gsvd struct {
 }
 
 func (d *gsvd) compute() bool {
-	l := d.l
-	sizeA := l.Dlange(lapack.Frobenius, d.m, d.n, d.a.Data, d.a.Stride, nil)
-	sizeB := l.Dlange(lapack.Frobenius, d.p, d.n, d.b.Data, d.b.Stride, nil)
+	sizeA := own.Dlange(lapack.Frobenius, d.m, d.n, d.a.Data, d.a.Stride, nil)
+	sizeB := own.Dlange(lapack.Frobenius, d.p, d.n, d.b.Data, d.b.Stride, nil)
 	d.reduceB(float64(max(d.p, d.n)) * max(sizeB, safeMin) * unitRoundoff)
 	d.reduceA(float64(max(d.m, d.n)) * max(sizeA, safeMin) * unitRoundoff)
 	clear(d.alpha)
@@ -208,52 +206,52 @@ func first(a blas64.General, rows, columns int) blas64.General {
 func workOf(rows, columns int) int { return reflectorMemory + 3*(rows+columns)*reductionBlock }
 
 // apply overwrites a matrix C by op(Q) C or C op(Q), for reflections in the columns of a.
-func (l Lapack) apply(s blas.Side, t blas.Transpose, a blas64.General, tau []float64, c blas64.General) {
+func (*solvers) apply(s blas.Side, t blas.Transpose, a blas64.General, tau []float64, c blas64.General) {
 	if c.Rows <= 0 || c.Cols <= 0 || len(tau) == 0 {
 		return
 	}
 	work := borrow[float64](workOf(c.Rows, c.Cols))
 	defer giveBack(work)
-	l.Dormqr(s, t, c.Rows, c.Cols, len(tau), a.Data, a.Stride, tau, c.Data, c.Stride, *work, len(*work))
+	own.Dormqr(s, t, c.Rows, c.Cols, len(tau), a.Data, a.Stride, tau, c.Data, c.Stride, *work, len(*work))
 }
 
 // qr factors a matrix, with reflections in it and tau.
-func (l Lapack) qr(a blas64.General, tau []float64) {
+func (*solvers) qr(a blas64.General, tau []float64) {
 	if a.Rows <= 0 || a.Cols <= 0 {
 		return
 	}
 	work := borrow[float64](workOf(a.Rows, a.Cols))
 	defer giveBack(work)
-	l.Dgeqrf(a.Rows, a.Cols, a.Data, a.Stride, tau, *work, len(*work))
+	own.Dgeqrf(a.Rows, a.Cols, a.Data, a.Stride, tau, *work, len(*work))
 }
 
 // rankedQR factors A P, with reflections in a and tau, and returns P, nil for no exchanges, and the rank:
 // pivots of at most tol count as zero. It chooses pivots only where the factor without is not surely of full
 // rank.
-func (l Lapack) rankedQR(a blas64.General, tau []float64, tol float64) (p []int, rank int) {
+func (*solvers) rankedQR(a blas64.General, tau []float64, tol float64) (p []int, rank int) {
 	const surely = 0x1p-26 // of a reciprocal condition number
 	k := min(a.Rows, a.Cols)
 	work := borrow[float64](workOf(a.Rows, a.Cols) + a.Rows*a.Cols)
 	defer giveBack(work)
 	before, rest := (*work)[:a.Rows*a.Cols], (*work)[a.Rows*a.Cols:]
-	l.Dlacpy(blas.All, a.Rows, a.Cols, a.Data, a.Stride, before, a.Cols)
-	l.Dgeqrf(a.Rows, a.Cols, a.Data, a.Stride, tau, rest, len(rest))
+	own.Dlacpy(blas.All, a.Rows, a.Cols, a.Data, a.Stride, before, a.Cols)
+	own.Dgeqrf(a.Rows, a.Cols, a.Data, a.Stride, tau, rest, len(rest))
 	least := math.Inf(1)
 	for i := range k {
 		least = min(least, math.Abs(a.Data[i*(a.Stride+1)]))
 	}
 	if least > tol {
-		apart := l.Dtrcon(lapack.MaxColumnSum, blas.Upper, blas.NonUnit, k, a.Data, a.Stride, rest, make([]int, k))
+		apart := own.Dtrcon(lapack.MaxColumnSum, blas.Upper, blas.NonUnit, k, a.Data, a.Stride, rest, make([]int, k))
 		if apart > surely {
 			return nil, k
 		}
 	}
-	l.Dlacpy(blas.All, a.Rows, a.Cols, before, a.Cols, a.Data, a.Stride)
+	own.Dlacpy(blas.All, a.Rows, a.Cols, before, a.Cols, a.Data, a.Stride)
 	p = make([]int, a.Cols)
 	for j := range p {
 		p[j] = -1
 	}
-	l.Dgeqp3(a.Rows, a.Cols, a.Data, a.Stride, p, tau, rest, len(rest))
+	own.Dgeqp3(a.Rows, a.Cols, a.Data, a.Stride, p, tau, rest, len(rest))
 	for i := range k {
 		if math.Abs(a.Data[i*(a.Stride+1)]) > tol {
 			rank++
@@ -263,7 +261,7 @@ func (l Lapack) rankedQR(a blas64.General, tau []float64, tol float64) (p []int,
 }
 
 // generate sets a square matrix to Q, for reflections in the columns of a.
-func (l Lapack) generate(q, a blas64.General, tau []float64) {
+func (*solvers) generate(q, a blas64.General, tau []float64) {
 	if q.Rows == 0 {
 		return
 	}
@@ -274,12 +272,12 @@ func (l Lapack) generate(q, a blas64.General, tau []float64) {
 	}
 	work := borrow[float64](workOf(q.Rows, q.Cols))
 	defer giveBack(work)
-	l.Dorgqr(q.Rows, q.Cols, len(tau), q.Data, q.Stride, tau, *work, len(*work))
+	own.Dorgqr(q.Rows, q.Cols, len(tau), q.Data, q.Stride, tau, *work, len(*work))
 }
 
 // rq overwrites a matrix M of full row rank by [0 R] with M = [0 R] Z, and multiplies others by Z' from the
 // right. R and Z come from the QR factors of M' with its columns in reverse order.
-func (l Lapack) rq(m blas64.General, others ...blas64.General) {
+func (*solvers) rq(m blas64.General, others ...blas64.General) {
 	rows, columns := m.Rows, m.Cols
 	memory := borrow[float64](rows*columns + rows)
 	defer giveBack(memory)
@@ -290,7 +288,7 @@ func (l Lapack) rq(m blas64.General, others ...blas64.General) {
 			turned.Data[j*rows+rows-1-i] = v
 		}
 	}
-	l.qr(turned, tau)
+	own.qr(turned, tau)
 	for i := range rows {
 		row := m.Data[i*m.Stride:][:columns]
 		clear(row)
@@ -299,7 +297,7 @@ func (l Lapack) rq(m blas64.General, others ...blas64.General) {
 		}
 	}
 	for _, c := range others {
-		l.apply(blas.Right, blas.NoTrans, turned, tau, c)
+		own.apply(blas.Right, blas.NoTrans, turned, tau, c)
 		for i := range c.Rows {
 			row := c.Data[i*c.Stride:][:columns]
 			for j := range columns / 2 {
@@ -312,15 +310,15 @@ func (l Lapack) rq(m blas64.General, others ...blas64.General) {
 // reduceB brings B to [0 R] of full row rank, with V and the first factor of Q.
 func (d *gsvd) reduceB(tol float64) {
 	tau := make([]float64, d.n)
-	p, rank := d.l.rankedQR(d.b, tau[:min(d.p, d.n)], tol)
+	p, rank := own.rankedQR(d.b, tau[:min(d.p, d.n)], tol)
 	d.r = rank
 	if p != nil {
 		permuteColumns(d.m, d.a.Data, d.a.Stride, p)
 	}
-	d.l.generate(d.v, d.b, tau[:min(d.p, d.n)])
+	own.generate(d.v, d.b, tau[:min(d.p, d.n)])
 	upperTriangle(d.b, rank)
 	if d.q.Rows > 0 {
-		d.l.Dlaset(blas.All, d.n, d.n, 0, 1, d.q.Data, d.q.Stride)
+		own.Dlaset(blas.All, d.n, d.n, 0, 1, d.q.Data, d.q.Stride)
 		if p != nil {
 			permuteColumns(d.n, d.q.Data, d.q.Stride, p)
 		}
@@ -332,7 +330,7 @@ func (d *gsvd) reduceB(tol float64) {
 	if d.q.Rows > 0 {
 		others = append(others, d.q)
 	}
-	d.l.rq(first(d.b, rank, d.n), others...)
+	own.rq(first(d.b, rank, d.n), others...)
 }
 
 // upperTriangle clears what is not in the upper triangle of the first rows of a matrix.
@@ -349,16 +347,16 @@ func upperTriangle(a blas64.General, rows int) {
 // reduceA brings the columns of A for which B is zero to [0 R]. In the other columns it brings the rows
 // below to upper triangular form. The transformations go into U and Q.
 func (d *gsvd) reduceA(tol float64) {
-	l, free := d.l, d.n-d.r
-	l.Dlaset(blas.All, d.u.Rows, d.u.Rows, 0, 1, d.u.Data, max(d.u.Stride, 1))
+	free := d.n - d.r
+	own.Dlaset(blas.All, d.u.Rows, d.u.Rows, 0, 1, d.u.Data, max(d.u.Stride, 1))
 	tau := make([]float64, d.n)
 	if free > 0 {
 		left, q := first(d.a, d.m, free), first(d.q, d.q.Rows, free)
 		reflections := tau[:min(d.m, free)]
-		p, rank := l.rankedQR(left, reflections, tol)
+		p, rank := own.rankedQR(left, reflections, tol)
 		d.k = rank
-		l.apply(blas.Left, blas.Trans, left, reflections, from(d.a, 0, free))
-		l.generate(d.u, left, reflections)
+		own.apply(blas.Left, blas.Trans, left, reflections, from(d.a, 0, free))
+		own.generate(d.u, left, reflections)
 		if p != nil && q.Rows > 0 {
 			permuteColumns(d.n, q.Data, q.Stride, p)
 		}
@@ -368,14 +366,14 @@ func (d *gsvd) reduceA(tol float64) {
 			if q.Rows == 0 {
 				others = nil
 			}
-			l.rq(first(left, rank, free), others...)
+			own.rq(first(left, rank, free), others...)
 		}
 	}
 	if rest := from(d.a, d.k, free); rest.Rows > 0 && d.r > 0 {
 		reflections := tau[:min(rest.Rows, d.r)]
-		l.qr(rest, reflections)
+		own.qr(rest, reflections)
 		if d.u.Rows > 0 {
-			l.apply(blas.Right, blas.NoTrans, rest, reflections, from(d.u, 0, d.k))
+			own.apply(blas.Right, blas.NoTrans, rest, reflections, from(d.u, 0, d.k))
 		}
 		upperTriangle(rest, len(reflections))
 	}

@@ -13,9 +13,9 @@ const inverseRows, inverseBlock = 24, tile.PackWidth
 //
 // On entry a holds the triangle ul of the matrix. On return it holds the triangle of the inverse. Dtrtri
 // returns false, and does nothing, if an entry on the diagonal is zero.
-func (l Lapack) Dtrtri(ul blas.Uplo, diag blas.Diag, n int, a []float64, lda int) (ok bool) {
+func (*solvers) Dtrtri(ul blas.Uplo, diag blas.Diag, n int, a []float64, lda int) (ok bool) {
 	if !inverts(ul, n, a, lda) || diag != blas.NonUnit && diag != blas.Unit {
-		return l.Implementation.Dtrtri(ul, diag, n, a, lda)
+		return own.Implementation.Dtrtri(ul, diag, n, a, lda)
 	}
 	if diag == blas.NonUnit {
 		for i := range n {
@@ -115,9 +115,9 @@ func invertLower(diag blas.Diag, n int, a []float64, lda int) {
 }
 
 // Dlauum overwrites the triangle U or L in a by the triangle of U U' or L'L.
-func (l Lapack) Dlauum(ul blas.Uplo, n int, a []float64, lda int) {
+func (*solvers) Dlauum(ul blas.Uplo, n int, a []float64, lda int) {
 	if !inverts(ul, n, a, lda) {
-		l.Implementation.Dlauum(ul, n, a, lda)
+		own.Implementation.Dlauum(ul, n, a, lda)
 		return
 	}
 	square(ul, n, a, lda)
@@ -190,11 +190,11 @@ func squareLower(n int, a []float64, lda int) {
 //
 // On entry a holds the factor U or L in the triangle ul. On return it holds that triangle of the inverse.
 // Dpotri returns false, and does nothing, if an entry on the diagonal is zero.
-func (l Lapack) Dpotri(ul blas.Uplo, n int, a []float64, lda int) (ok bool) {
+func (*solvers) Dpotri(ul blas.Uplo, n int, a []float64, lda int) (ok bool) {
 	if !inverts(ul, n, a, lda) {
-		return l.Implementation.Dpotri(ul, n, a, lda)
+		return own.Implementation.Dpotri(ul, n, a, lda)
 	}
-	if !l.Dtrtri(ul, blas.NonUnit, n, a, lda) {
+	if !own.Dtrtri(ul, blas.NonUnit, n, a, lda) {
 		return false
 	}
 	square(ul, n, a, lda)
@@ -205,11 +205,11 @@ func (l Lapack) Dpotri(ul blas.Uplo, n int, a []float64, lda int) (ok bool) {
 //
 // On entry a holds L and U, and ipiv P, as Dgetrf leaves them. On return a holds the inverse, and work[0] the
 // best length of work. Dgetri returns false, and does nothing, if U is singular.
-func (l Lapack) Dgetri(n int, a []float64, lda int, ipiv []int, work []float64, lwork int) (ok bool) {
+func (*solvers) Dgetri(n int, a []float64, lda int, ipiv []int, work []float64, lwork int) (ok bool) {
 	if !inverts(blas.Upper, n, a, lda) || lwork < n || len(work) < lwork || len(ipiv) != n {
-		return l.Implementation.Dgetri(n, a, lda, ipiv, work, lwork)
+		return own.Implementation.Dgetri(n, a, lda, ipiv, work, lwork)
 	}
-	if !l.Dtrtri(blas.Upper, blas.NonUnit, n, a, lda) {
+	if !own.Dtrtri(blas.Upper, blas.NonUnit, n, a, lda) {
 		return false
 	}
 	memory := borrow[float64](n * rowStride(n))
@@ -228,6 +228,6 @@ func (l Lapack) Dgetri(n int, a []float64, lda int, ipiv []int, work []float64, 
 			row[j], row[ipiv[j]] = row[ipiv[j]], row[j]
 		}
 	}
-	l.Implementation.Dgetri(n, a, lda, ipiv, work, -1) // sets work[0]
+	own.Implementation.Dgetri(n, a, lda, ipiv, work, -1) // sets work[0]
 	return true
 }

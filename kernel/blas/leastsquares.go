@@ -13,22 +13,23 @@ import (
 // On entry the m x n matrix a holds A, and b the right sides, in max(m, n) rows of nrhs columns. On return
 // a holds the factors of A, and b the solutions X. Dgels returns false, and no solution, if A does not
 // have full rank.
-func (l Lapack) Dgels(
+func (*solvers) Dgels(
 	tA blas.Transpose, m, n, nrhs int, a []float64, lda int, b []float64, ldb int, work []float64,
 	lwork int,
 ) bool {
 	k, long := min(m, n), max(m, n)
 	if !known(tA) || nrhs <= 0 || k <= 0 || lwork < k+max(k, nrhs) || len(work) < lwork ||
 		!inside(a, m, n, lda) || !inside(b, long, nrhs, ldb) {
-		return l.Implementation.Dgels(tA, m, n, nrhs, a, lda, b, ldb, work, lwork)
+		return own.Implementation.Dgels(tA, m, n, nrhs, a, lda, b, ldb, work, lwork)
 	}
 	equations := m
 	if tA != blas.NoTrans {
 		equations = n
 	}
-	sizeA, sizeB := l.Dlange(lapack.MaxAbs, m, n, a, lda, nil), l.Dlange(lapack.MaxAbs, equations, nrhs, b, ldb, nil)
+	sizeA := own.Dlange(lapack.MaxAbs, m, n, a, lda, nil)
+	sizeB := own.Dlange(lapack.MaxAbs, equations, nrhs, b, ldb, nil)
 	if sizeA == 0 {
-		l.Dlaset(blas.All, long, nrhs, 0, 0, b, ldb)
+		own.Dlaset(blas.All, long, nrhs, 0, 0, b, ldb)
 		return true
 	}
 	scaleA, scaleB := scalesOf(sizeA), scalesOf(sizeB)
@@ -36,14 +37,14 @@ func (l Lapack) Dgels(
 	rescale(-scaleB, equations, nrhs, b, ldb)
 	tau, rest := work[:k], work[k:lwork]
 	ul, reflected := blas.Upper, func(t blas.Transpose) {
-		l.Dormqr(blas.Left, t, m, nrhs, n, a, lda, tau, b, ldb, rest, len(rest))
+		own.Dormqr(blas.Left, t, m, nrhs, n, a, lda, tau, b, ldb, rest, len(rest))
 	}
 	if m >= n {
-		l.Dgeqrf(m, n, a, lda, tau, rest, len(rest))
+		own.Dgeqrf(m, n, a, lda, tau, rest, len(rest))
 	} else {
-		l.Dgelqf(m, n, a, lda, tau, rest, len(rest))
+		own.Dgelqf(m, n, a, lda, tau, rest, len(rest))
 		ul, reflected = blas.Lower, func(t blas.Transpose) {
-			l.Dormlq(blas.Left, t, n, nrhs, m, a, lda, tau, b, ldb, rest, len(rest))
+			own.Dormlq(blas.Left, t, n, nrhs, m, a, lda, tau, b, ldb, rest, len(rest))
 		}
 	}
 	t := blas.NoTrans
@@ -54,19 +55,19 @@ func (l Lapack) Dgels(
 	if leftQ {
 		reflected(other(t))
 	}
-	if !l.Dtrtrs(ul, t, blas.NonUnit, k, nrhs, a, lda, b, ldb) {
+	if !own.Dtrtrs(ul, t, blas.NonUnit, k, nrhs, a, lda, b, ldb) {
 		return false
 	}
 	unknowns := k
 	if !leftQ {
 		unknowns = long
 		if long > k {
-			l.Dlaset(blas.All, long-k, nrhs, 0, 0, b[k*ldb:], ldb)
+			own.Dlaset(blas.All, long-k, nrhs, 0, 0, b[k*ldb:], ldb)
 		}
 		reflected(other(t))
 	}
 	rescale(scaleB-scaleA, unknowns, nrhs, b, ldb)
-	l.Implementation.Dgels(tA, m, n, nrhs, a, lda, b, ldb, work, -1) // sets work[0]
+	own.Implementation.Dgels(tA, m, n, nrhs, a, lda, b, ldb, work, -1) // sets work[0]
 	return true
 }
 

@@ -16,7 +16,7 @@ import (
 // columns, real parts and imaginary parts, each of Euclidean norm 1 with a largest component that is real. If
 // not all eigenvalues are found, Dgeev returns the number of the first one that is, and no vectors: n for a
 // matrix with NaN or infinity.
-func (l Lapack) Dgeev(
+func (*solvers) Dgeev(
 	jobvl lapack.LeftEVJob, jobvr lapack.RightEVJob, n int, a []float64, lda int, wr, wi []float64,
 	vl []float64, ldvl int, vr []float64, ldvr int, work []float64, lwork int,
 ) (first int) {
@@ -29,7 +29,7 @@ func (l Lapack) Dgeev(
 	jobs := (left || jobvl == lapack.LeftEVNone) && (right || jobvr == lapack.RightEVNone)
 	if !jobs || n <= 0 || lwork < least || len(work) < lwork || !inside(a, n, n, lda) || len(wr) != n || len(wi) != n ||
 		ldvl < 1 || ldvr < 1 || left && !inside(vl, n, n, ldvl) || right && !inside(vr, n, n, ldvr) {
-		return l.Implementation.Dgeev(jobvl, jobvr, n, a, lda, wr, wi, vl, ldvl, vr, ldvr, work, lwork)
+		return own.Implementation.Dgeev(jobvl, jobvr, n, a, lda, wr, wi, vl, ldvl, vr, ldvr, work, lwork)
 	}
 	if !finite(n, n, a, lda) {
 		fill(wr, math.NaN())
@@ -38,31 +38,32 @@ func (l Lapack) Dgeev(
 	}
 	if n < fewForSchur || !vectorized() && n < 2*fewForSchur {
 		work, lwork = work[:least], least // gonum clears all of work for each reflector
-		return l.Implementation.Dgeev(jobvl, jobvr, n, a, lda, wr, wi, vl, ldvl, vr, ldvr, work, lwork)
+		return own.Implementation.Dgeev(jobvl, jobvr, n, a, lda, wr, wi, vl, ldvl, vr, ldvr, work, lwork)
 	}
-	scale := scalesOf(l.Dlange(lapack.MaxAbs, n, n, a, lda, nil))
+	scale := scalesOf(own.Dlange(lapack.MaxAbs, n, n, a, lda, nil))
 	rescale(-scale, n, n, a, lda)
 	balance, tau, rest := work[:n], work[n:2*n-1], work[2*n:lwork]
-	ilo, ihi := l.Dgebal(lapack.PermuteScale, n, a, lda, balance)
-	l.Dgehrd(n, ilo, ihi, a, lda, tau, rest, len(rest))
+	ilo, ihi := own.Dgebal(lapack.PermuteScale, n, a, lda, balance)
+	own.Dgehrd(n, ilo, ihi, a, lda, tau, rest, len(rest))
 	if !vectors {
-		first = l.Dhseqr(
+		first = own.Dhseqr(
 			lapack.EigenvaluesOnly, lapack.SchurNone, n, ilo, ihi, a, lda, wr, wi, nil, 1, work[n:lwork],
 			lwork-n,
 		)
 		rescale(scale, 1, n, wr, n)
 		rescale(scale, 1, n, wi, n)
-		l.Implementation.Dgeev(jobvl, jobvr, n, a, lda, wr, wi, vl, ldvl, vr, ldvr, work, -1) // sets work[0]
+		own.Implementation.Dgeev(jobvl, jobvr, n, a, lda, wr, wi, vl, ldvl, vr, ldvr, work, -1) // sets work[0]
 		return first
 	}
 	side, z, ldz := lapack.EVRight, vr, ldvr
 	if left {
 		side, z, ldz = lapack.EVLeft, vl, ldvl
 	}
-	l.Dlacpy(blas.Lower, n, n, a, lda, z, ldz)
-	l.Dorghr(n, ilo, ihi, z, ldz, tau, rest, len(rest))
+	own.Dlacpy(blas.Lower, n, n, a, lda, z, ldz)
+	own.Dorghr(n, ilo, ihi, z, ldz, tau, rest, len(rest))
 	rest = work[n:lwork]
-	first = l.Dhseqr(lapack.EigenvaluesAndSchur, lapack.SchurOrig, n, ilo, ihi, a, lda, wr, wi, z, ldz, rest, len(rest))
+	job, vectorsOf := lapack.EigenvaluesAndSchur, lapack.SchurOrig
+	first = own.Dhseqr(job, vectorsOf, n, ilo, ihi, a, lda, wr, wi, z, ldz, rest, len(rest))
 	rescale(scale, 1, n, wr, n)
 	rescale(scale, 1, n, wi, n)
 	if first > 0 {
@@ -70,23 +71,23 @@ func (l Lapack) Dgeev(
 	}
 	if left && right {
 		side = lapack.EVBoth
-		l.Dlacpy(blas.All, n, n, vl, ldvl, vr, ldvr)
+		own.Dlacpy(blas.All, n, n, vl, ldvl, vr, ldvr)
 	}
-	l.Dtrevc3(side, lapack.EVAllMulQ, nil, n, a, lda, vl, ldvl, vr, ldvr, n, rest, len(rest))
+	own.Dtrevc3(side, lapack.EVAllMulQ, nil, n, a, lda, vl, ldvl, vr, ldvr, n, rest, len(rest))
 	if left {
-		l.Dgebak(lapack.PermuteScale, lapack.EVLeft, n, ilo, ihi, balance, n, vl, ldvl)
-		l.normalise(n, wi, vl, ldvl, rest)
+		own.Dgebak(lapack.PermuteScale, lapack.EVLeft, n, ilo, ihi, balance, n, vl, ldvl)
+		own.normalise(n, wi, vl, ldvl, rest)
 	}
 	if right {
-		l.Dgebak(lapack.PermuteScale, lapack.EVRight, n, ilo, ihi, balance, n, vr, ldvr)
-		l.normalise(n, wi, vr, ldvr, rest)
+		own.Dgebak(lapack.PermuteScale, lapack.EVRight, n, ilo, ihi, balance, n, vr, ldvr)
+		own.normalise(n, wi, vr, ldvr, rest)
 	}
-	l.Implementation.Dgeev(jobvl, jobvr, n, a, lda, wr, wi, vl, ldvl, vr, ldvr, work, -1) // sets work[0]
+	own.Implementation.Dgeev(jobvl, jobvr, n, a, lda, wr, wi, vl, ldvl, vr, ldvr, work, -1) // sets work[0]
 	return 0
 }
 
 // normalise scales eigenvectors to norm 1 and rotates complex ones so that their largest component is real.
-func (l Lapack) normalise(n int, wi, v []float64, ldv int, work []float64) {
+func (*solvers) normalise(n int, wi, v []float64, ldv int, work []float64) {
 	var i reference.Implementation
 	for j, w := range wi {
 		re := v[j:]
@@ -95,14 +96,14 @@ func (l Lapack) normalise(n int, wi, v []float64, ldv int, work []float64) {
 			i.Dscal(n, 1/i.Dnrm2(n, re, ldv), re, ldv)
 		case w > 0:
 			im := v[j+1:]
-			size := l.Dlapy2(i.Dnrm2(n, re, ldv), i.Dnrm2(n, im, ldv))
+			size := own.Dlapy2(i.Dnrm2(n, re, ldv), i.Dnrm2(n, im, ldv))
 			i.Dscal(n, 1/size, re, ldv)
 			i.Dscal(n, 1/size, im, ldv)
 			for k := range n {
 				work[k] = float64(re[k*ldv]*re[k*ldv]) + float64(im[k*ldv]*im[k*ldv])
 			}
 			k := i.Idamax(n, work[:n], 1)
-			c, s, _ := l.Dlartg(re[k*ldv], im[k*ldv])
+			c, s, _ := own.Dlartg(re[k*ldv], im[k*ldv])
 			i.Drot(n, re, ldv, im, ldv, c, s)
 			im[k*ldv] = 0
 		}
@@ -116,7 +117,7 @@ func (l Lapack) normalise(n int, wi, v []float64, ldv int, work []float64) {
 // the right. On return h holds T, or nothing of use, z the product or Z, and work[0] the best length of work.
 // Dhseqr returns 0, or the number of the first eigenvalue that is found: n, no eigenvalue, for a matrix with
 // NaN or infinity.
-func (l Lapack) Dhseqr(
+func (*solvers) Dhseqr(
 	job lapack.SchurJob, compz lapack.SchurComp, n, ilo, ihi int, h []float64, ldh int, wr, wi []float64,
 	z []float64, ldz int, work []float64, lwork int,
 ) (unconverged int) {
@@ -126,7 +127,7 @@ func (l Lapack) Dhseqr(
 		ilo < 0 || ihi < ilo || ihi >= n || lwork < n || len(work) < lwork || !inside(h, n, n, ldh) ||
 		len(wr) < n || len(wi) < n ||
 		ldz < 1 || wanted && !inside(z, n, n, ldz) {
-		return l.Implementation.Dhseqr(job, compz, n, ilo, ihi, h, ldh, wr, wi, z, ldz, work, lwork)
+		return own.Implementation.Dhseqr(job, compz, n, ilo, ihi, h, ldh, wr, wi, z, ldz, work, lwork)
 	}
 	if !finite(n, n, h, ldh) {
 		return n
@@ -135,7 +136,7 @@ func (l Lapack) Dhseqr(
 	if wanted {
 		order = n
 	}
-	f := newSchur(l, n)
+	f := newSchur(n)
 	defer f.release()
 	f.z = newTurned(order)
 	defer f.z.release()
@@ -149,7 +150,7 @@ func (l Lapack) Dhseqr(
 	if wanted {
 		tile.Transpose(z, ldz, f.z.rows, f.z.stride, n, n)
 	}
-	l.Implementation.Dhseqr(job, compz, n, ilo, ihi, h, ldh, wr, wi, z, ldz, work, -1) // sets work[0]
+	own.Implementation.Dhseqr(job, compz, n, ilo, ihi, h, ldh, wr, wi, z, ldz, work, -1) // sets work[0]
 	return unconverged
 }
 
@@ -162,11 +163,11 @@ func fill(x []float64, v float64) {
 
 // Dsteqr computes the eigenvalues and eigenvectors of a symmetric tridiagonal matrix, as gonum does. It
 // returns false for a matrix with NaN or infinity.
-func (l Lapack) Dsteqr(job lapack.EVComp, n int, d, e, z []float64, ldz int, work []float64) (ok bool) {
+func (*solvers) Dsteqr(job lapack.EVComp, n int, d, e, z []float64, ldz int, work []float64) (ok bool) {
 	if hasInfinite(n, d, e) {
 		return false
 	}
-	return l.Implementation.Dsteqr(job, n, d, e, z, ldz, work)
+	return own.Implementation.Dsteqr(job, n, d, e, z, ldz, work)
 }
 
 // hasInfinite reports whether a matrix with n entries d on its diagonal and n-1 entries e beside it has NaN

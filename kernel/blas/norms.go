@@ -10,9 +10,9 @@ import (
 
 // Dlange returns a norm of an m x n matrix: the Frobenius norm as gonum does, which scales, where squares are
 // not safe from overflow and underflow.
-func (l Lapack) Dlange(norm lapack.MatrixNorm, m, n int, a []float64, lda int, work []float64) float64 {
+func (*solvers) Dlange(norm lapack.MatrixNorm, m, n int, a []float64, lda int, work []float64) float64 {
 	if m <= 0 || n <= 0 || !inside(a, m, n, lda) || norm == lapack.MaxColumnSum && len(work) < n {
-		return l.Implementation.Dlange(norm, m, n, a, lda, work)
+		return own.Implementation.Dlange(norm, m, n, a, lda, work)
 	}
 	switch norm {
 	case lapack.MaxAbs:
@@ -40,19 +40,19 @@ func (l Lapack) Dlange(norm lapack.MatrixNorm, m, n int, a []float64, lda int, w
 			return math.Sqrt(squares)
 		}
 	}
-	return l.Implementation.Dlange(norm, m, n, a, lda, work)
+	return own.Implementation.Dlange(norm, m, n, a, lda, work)
 }
 
 // Dlantr returns a norm of a trapezoid, a triangle of an m x n matrix; its diagonal is 1 if diag is Unit. The
 // Frobenius norm is gonum's, which scales, where squares are not safe from overflow and underflow.
-func (l Lapack) Dlantr(
+func (*solvers) Dlantr(
 	norm lapack.MatrixNorm, ul blas.Uplo, diag blas.Diag, m, n int, a []float64, lda int, work []float64,
 ) float64 {
 	columns, frobenius := norm == lapack.MaxColumnSum, norm == lapack.Frobenius
 	known := columns && len(work) >= n || frobenius || norm == lapack.MaxRowSum || norm == lapack.MaxAbs
 	valid := known && isTriangle(ul) && (diag == blas.Unit || diag == blas.NonUnit) && m > 0 && inside(a, m, n, lda)
 	if !valid || n < fewForNorms {
-		return l.Implementation.Dlantr(norm, ul, diag, m, n, a, lda, work)
+		return own.Implementation.Dlantr(norm, ul, diag, m, n, a, lda, work)
 	}
 	sums, size, squares := work, 0.0, 0.0
 	var scratch *scratchRow
@@ -98,7 +98,7 @@ func (l Lapack) Dlantr(
 	case safeSquares(squares):
 		return math.Sqrt(squares)
 	}
-	return l.Implementation.Dlantr(norm, ul, diag, m, n, a, lda, work)
+	return own.Implementation.Dlantr(norm, ul, diag, m, n, a, lda, work)
 }
 
 // largest returns the largest absolute value in a matrix, NaN if an entry is.

@@ -12,11 +12,11 @@ import (
 // On entry columns j with jpvt[j] other than -1 come first, as they stand; the largest of the other columns
 // come next. On return a and tau are as Dgeqrf leaves them, column j of A P is column jpvt[j] of A, and
 // work[0] is the best length of work.
-func (l Lapack) Dgeqp3(m, n int, a []float64, lda int, jpvt []int, tau, work []float64, lwork int) {
+func (*solvers) Dgeqp3(m, n int, a []float64, lda int, jpvt []int, tau, work []float64, lwork int) {
 	k := min(m, n)
 	if k <= 0 || lwork < 3*n+1 || len(work) < lwork || !inside(a, m, n, lda) || len(jpvt) != n || len(tau) < k ||
 		!columnsOrFree(jpvt) {
-		l.Implementation.Dgeqp3(m, n, a, lda, jpvt, tau, work, lwork) // it panics, or has nothing to do
+		own.Implementation.Dgeqp3(m, n, a, lda, jpvt, tau, work, lwork) // it panics, or has nothing to do
 		return
 	}
 	fixed := 0
@@ -32,13 +32,13 @@ func (l Lapack) Dgeqp3(m, n int, a []float64, lda int, jpvt []int, tau, work []f
 		fixed++
 	}
 	if first := min(m, fixed); first > 0 {
-		l.Dgeqrf(m, first, a, lda, tau[:first], work, lwork)
+		own.Dgeqrf(m, first, a, lda, tau[:first], work, lwork)
 		if first < n {
-			l.Dormqr(blas.Left, blas.Trans, m, n-first, first, a, lda, tau[:first], a[first:], lda, work, lwork)
+			own.Dormqr(blas.Left, blas.Trans, m, n-first, first, a, lda, tau[:first], a[first:], lda, work, lwork)
 		}
 	}
 	if fixed < k {
-		p := newPivoted(l, m, n-fixed, fixed, a[fixed:], lda)
+		p := newPivoted(m, n-fixed, fixed, a[fixed:], lda)
 		p.factor(jpvt[fixed:], tau[fixed:k])
 		tile.Transpose(a[fixed:], lda, p.columns, p.stride, n-fixed, m)
 		p.release()
@@ -63,7 +63,6 @@ func columnsOrFree(jpvt []int) bool {
 // up to date when it is complete; until then they have only the rows that are complete (Dlaqps of LAPACK).
 // The last columns are brought up to date after each reflection.
 type pivoted struct {
-	l          Lapack
 	m, n, done int
 	stride     int
 	columns    []float64 // column j is row j
@@ -80,12 +79,12 @@ type pivoted struct {
 const pivotedPanel = 32
 
 // newPivoted returns a copy of a matrix whose first rows are complete.
-func newPivoted(l Lapack, m, n, complete int, a []float64, lda int) *pivoted {
+func newPivoted(m, n, complete int, a []float64, lda int) *pivoted {
 	stride, panel := rowStride(m), 0
 	if n > pivotedPanel {
 		panel = pivotedPanel
 	}
-	p := &pivoted{l: l, m: m, n: n, done: complete, stride: stride}
+	p := &pivoted{m: m, n: n, done: complete, stride: stride}
 	p.memory = borrow[float64](n*stride + panel*n + 3*n + panel)
 	rest := *p.memory
 	take := func(n int) []float64 {
@@ -145,7 +144,7 @@ func (p *pivoted) reflectAll(at int, jpvt []int, tau []float64) {
 	v, others := p.columns[at*p.stride+p.done:], p.n-at-1
 	tau[at] = p.reflector(v)
 	if others > 0 {
-		p.l.reflect(blas.Right, others, p.m-p.done, v, 1, tau[at], v[p.stride:], p.stride, p.row)
+		own.reflect(blas.Right, others, p.m-p.done, v, 1, tau[at], v[p.stride:], p.stride, p.row)
 	}
 	p.complete(at, tau)
 }
@@ -153,7 +152,7 @@ func (p *pivoted) reflectAll(at int, jpvt []int, tau []float64) {
 // reflector overwrites the entries of a column from row done on by a reflection, and returns its factor.
 func (p *pivoted) reflector(v []float64) (tau float64) {
 	if length := p.m - p.done; length > 1 {
-		v[0], tau = p.l.Dlarfg(length, v[0], v[1:], 1)
+		v[0], tau = own.Dlarfg(length, v[0], v[1:], 1)
 	}
 	return tau
 }

@@ -9,17 +9,17 @@ import (
 //
 // On return a holds R on and above the diagonal and, below it, the min(m, n) reflectors whose product is Q;
 // tau holds their factors, work[0] the best length of work.
-func (l Lapack) Dgeqrf(m, n int, a []float64, lda int, tau, work []float64, lwork int) {
+func (*solvers) Dgeqrf(m, n int, a []float64, lda int, tau, work []float64, lwork int) {
 	k := min(m, n)
 	switch {
 	case isWorkQuery(m, n, lda, work, lwork): // nothing else is computed
 	case k <= 0 || lwork < n || len(work) < lwork || !inside(a, m, n, lda) || len(tau) != k:
-		l.Implementation.Dgeqrf(m, n, a, lda, tau, work, lwork) // it panics, or has nothing to do
+		own.Implementation.Dgeqrf(m, n, a, lda, tau, work, lwork) // it panics, or has nothing to do
 		return
 	case factorsByPanels(k, m, fewForQR):
-		l.factorise(orthogonal{a: a, lda: lda, tau: tau, length: m, k: k}, n, work)
+		own.factorise(orthogonal{a: a, lda: lda, tau: tau, length: m, k: k}, n, work)
 	default:
-		l.Dgeqr2(m, n, a, lda, tau, work)
+		own.Dgeqr2(m, n, a, lda, tau, work)
 	}
 	work[0] = float64(n * reductionBlock)
 }
@@ -47,7 +47,7 @@ func generatesByPanels(k int) bool { return k >= fewReflectors && (k > oneByOne 
 func fewSquare(k, length int) bool { return k <= squareReflectors && 2*length < 3*k }
 
 // factorise is Dgeqrf of a matrix of n columns or, by rows, Dgelqf of one of n rows.
-func (l Lapack) factorise(q orthogonal, n int, work []float64) {
+func (*solvers) factorise(q orthogonal, n int, work []float64) {
 	r := newReflectors(q.length, n)
 	defer r.release()
 	panels := (q.k + panelColumns - 1) / panelColumns
@@ -58,7 +58,7 @@ func (l Lapack) factorise(q orthogonal, n int, work []float64) {
 		done := r.factor(q.tau[j : j+vectors])
 		r.store(from, q.lda, q.byRows)
 		if done < vectors {
-			l.oneByOne(q, j+done, j+vectors, work)
+			own.oneByOne(q, j+done, j+vectors, work)
 			r.load(from, q.lda, q.length-j, vectors, q.byRows)
 		}
 		rest := n - j - vectors
@@ -75,39 +75,39 @@ func (l Lapack) factorise(q orthogonal, n int, work []float64) {
 }
 
 // oneByOne factors the vectors from lo to hi as gonum does, which scales.
-func (l Lapack) oneByOne(q orthogonal, lo, hi int, work []float64) {
+func (*solvers) oneByOne(q orthogonal, lo, hi int, work []float64) {
 	a, tau := q.a[lo*(q.lda+1):], q.tau[lo:]
 	tau = tau[:min(hi-lo, q.length-lo)]
 	if q.byRows {
-		l.Dgelq2(hi-lo, q.length-lo, a, q.lda, tau, work)
+		own.Dgelq2(hi-lo, q.length-lo, a, q.lda, tau, work)
 		return
 	}
-	l.Dgeqr2(q.length-lo, hi-lo, a, q.lda, tau, work)
+	own.Dgeqr2(q.length-lo, hi-lo, a, q.lda, tau, work)
 }
 
 // Dorgqr generates the first n columns of the product Q of k reflectors.
 //
 // On entry the first k columns of the m x n matrix a hold the reflectors, as Dgeqrf leaves them, and tau
 // their factors. On return a holds the columns of Q.
-func (l Lapack) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
+func (*solvers) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
 	shaped := 0 < n && n <= m && 0 <= k && k <= n
 	switch {
 	case shaped && isWorkQuery(m, n, lda, work, lwork): // nothing else is computed
 	case !shaped || lwork < n || len(work) < lwork || !inside(a, m, n, lda) || len(tau) != k:
-		l.Implementation.Dorgqr(m, n, k, a, lda, tau, work, lwork) // it panics, or has nothing to do
+		own.Implementation.Dorgqr(m, n, k, a, lda, tau, work, lwork) // it panics, or has nothing to do
 		return
 	case generatesByPanels(k) && !fewSquare(k, m):
 		q := orthogonal{a: a, lda: lda, tau: tau, length: m, k: k}
 		q.generate(n)
 	default:
-		l.Dorg2r(m, n, k, a, lda, tau, work[:n])
+		own.Dorg2r(m, n, k, a, lda, tau, work[:n])
 	}
 	work[0] = float64(n * reductionBlock)
 }
 
 // Dormqr overwrites the m x n matrix C by Q C, Q'C, C Q or C Q'. The k reflectors of Q are in the columns
 // of a and in tau, as Dgeqrf leaves them; a has m rows, or n if Q is on the right.
-func (l Lapack) Dormqr(
+func (*solvers) Dormqr(
 	s blas.Side, tA blas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int,
 	work []float64, lwork int,
 ) {
@@ -115,10 +115,10 @@ func (l Lapack) Dormqr(
 	vectors := q.applyTo(s, m, n)
 	switch q.way(s, tA, m, n, c, ldc, work, lwork) {
 	case refused:
-		l.Implementation.Dormqr(s, tA, m, n, k, a, lda, tau, c, ldc, work, lwork)
+		own.Implementation.Dormqr(s, tA, m, n, k, a, lda, tau, c, ldc, work, lwork)
 		return
 	case singly:
-		l.applyEach(s, tA, m, n, &q, c, ldc, work)
+		own.applyEach(s, tA, m, n, &q, c, ldc, work)
 	case vectorByVector:
 		q.reflectVectors(s, tA, m, n, c, ldc)
 	case inPanels:

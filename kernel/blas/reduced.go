@@ -10,7 +10,7 @@ import (
 
 // Dlarft sets t to the triangular factor T of the product H = I - V T V' of k reflectors of length n. The
 // reflectors are in the columns or rows of v, first to last or, with lapack.Backward, last to first.
-func (l Lapack) Dlarft(
+func (*solvers) Dlarft(
 	direct lapack.Direct, store lapack.StoreV, n, k int, v []float64, ldv int, tau []float64, t []float64,
 	ldt int,
 ) {
@@ -20,7 +20,7 @@ func (l Lapack) Dlarft(
 	}
 	if direct != lapack.Forward || store != lapack.ColumnWise && store != lapack.RowWise || k < 1 || n < k ||
 		!inside(v, rows, columns, ldv) || len(tau) < k || !inside(t, k, k, ldt) {
-		l.Implementation.Dlarft(direct, store, n, k, v, ldv, tau, t, ldt)
+		own.Implementation.Dlarft(direct, store, n, k, v, ldv, tau, t, ldt)
 		return
 	}
 	memory := borrow[float64](k * (n + k))
@@ -54,7 +54,7 @@ func (l Lapack) Dlarft(
 //
 // On entry the m x n matrix a holds the reflectors, as Dgebrd leaves them, and tau their factors. On return
 // it holds m rows and n columns of Q or of P'.
-func (l Lapack) Dorgbr(vect lapack.GenOrtho, m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
+func (*solvers) Dorgbr(vect lapack.GenOrtho, m, n, k int, a []float64, lda int, tau, work []float64, lwork int) {
 	q := vect == lapack.GenerateQ
 	order, reflections := n, min(n, k) // of P'
 	if q {
@@ -63,17 +63,17 @@ func (l Lapack) Dorgbr(vect lapack.GenOrtho, m, n, k int, a []float64, lda int, 
 	if !q && vect != lapack.GeneratePT || reflections <= oneByOne || lwork < min(m, n) || len(work) < lwork ||
 		!inside(a, m, n, lda) || len(tau) < reflections || q && (n > m || n < min(m, k)) ||
 		!q && (m > n || m < min(n, k)) {
-		l.Implementation.Dorgbr(vect, m, n, k, a, lda, tau, work, lwork)
+		own.Implementation.Dorgbr(vect, m, n, k, a, lda, tau, work, lwork)
 		return
 	}
 	switch {
 	case q && m >= k:
-		l.Dorgqr(m, n, k, a, lda, tau[:k], work, lwork)
+		own.Dorgqr(m, n, k, a, lda, tau[:k], work, lwork)
 	case !q && k < n:
-		l.Dorglq(m, n, k, a, lda, tau, work, lwork)
+		own.Dorglq(m, n, k, a, lda, tau, work, lwork)
 	case q:
 		shiftColumns(order, a, lda)
-		l.Dorgqr(m-1, m-1, m-1, a[lda+1:], lda, tau[:m-1], work, lwork)
+		own.Dorgqr(m-1, m-1, m-1, a[lda+1:], lda, tau[:m-1], work, lwork)
 	default:
 		for i := n - 1; i > 0; i-- { // one row down
 			clear(a[i*lda:][:i])
@@ -81,9 +81,9 @@ func (l Lapack) Dorgbr(vect lapack.GenOrtho, m, n, k int, a []float64, lda int, 
 		}
 		clear(a[:n])
 		a[0] = 1
-		l.Dorglq(n-1, n-1, n-1, a[lda+1:], lda, tau, work, lwork)
+		own.Dorglq(n-1, n-1, n-1, a[lda+1:], lda, tau, work, lwork)
 	}
-	l.Implementation.Dorgbr(vect, m, n, k, a, lda, tau, work, -1) // sets work[0]
+	own.Implementation.Dorgbr(vect, m, n, k, a, lda, tau, work, -1) // sets work[0]
 }
 
 // shiftColumns moves reflectors that begin below the subdiagonal one column to the right. It sets the first
@@ -101,7 +101,7 @@ func shiftColumns(n int, a []float64, lda int) {
 // Dormbr overwrites the m x n matrix C by Q C, Q'C, C Q or C Q', or by such products with P in place of Q.
 // The reflectors of Q or P are in a and tau, as Dgebrd leaves them for a matrix of k columns (Q) or k rows
 // (P).
-func (l Lapack) Dormbr(
+func (*solvers) Dormbr(
 	vect lapack.ApplyOrtho, s blas.Side, tA blas.Transpose, m, n, k int, a []float64, lda int, tau,
 	c []float64, ldc int, work []float64, lwork int,
 ) {
@@ -116,7 +116,7 @@ func (l Lapack) Dormbr(
 	if !ok || m <= 0 || n <= 0 || reflections <= panelColumns || lwork < vectors || len(work) < lwork ||
 		len(tau) < reflections ||
 		!inside(c, m, n, ldc) || q && !inside(a, order, reflections, lda) || !q && !inside(a, reflections, order, lda) {
-		l.Implementation.Dormbr(vect, s, tA, m, n, k, a, lda, tau, c, ldc, work, lwork)
+		own.Implementation.Dormbr(vect, s, tA, m, n, k, a, lda, tau, c, ldc, work, lwork)
 		return
 	}
 	// The reflectors of the shorter side begin beside the diagonal: they leave the first row or column of C.
@@ -134,9 +134,9 @@ func (l Lapack) Dormbr(
 		k = order - 1
 	}
 	if q {
-		l.Dormqr(s, tA, m, n, k, a, lda, tau[:k], c, ldc, work, lwork)
+		own.Dormqr(s, tA, m, n, k, a, lda, tau[:k], c, ldc, work, lwork)
 	} else {
-		l.Dormlq(s, other(tA), m, n, k, a, lda, tau, c, ldc, work, lwork)
+		own.Dormlq(s, other(tA), m, n, k, a, lda, tau, c, ldc, work, lwork)
 	}
 }
 
@@ -144,11 +144,11 @@ func (l Lapack) Dormbr(
 //
 // On entry the n x n matrix a holds the reflectors that Dgehrd leaves in rows and columns ilo to ihi, and tau
 // their factors. On return it holds Q.
-func (l Lapack) Dorghr(n, ilo, ihi int, a []float64, lda int, tau, work []float64, lwork int) {
+func (*solvers) Dorghr(n, ilo, ihi int, a []float64, lda int, tau, work []float64, lwork int) {
 	order := ihi - ilo
 	if !generatesByPanels(order) || ilo < 0 || ihi >= n || lwork < order ||
 		len(work) < lwork || !inside(a, n, n, lda) || len(tau) < n-1 {
-		l.Implementation.Dorghr(n, ilo, ihi, a, lda, tau, work, lwork)
+		own.Implementation.Dorghr(n, ilo, ihi, a, lda, tau, work, lwork)
 		return
 	}
 	shiftColumns(order+1, a[ilo*(lda+1):], lda)
@@ -162,12 +162,12 @@ func (l Lapack) Dorghr(n, ilo, ihi int, a []float64, lda int, tau, work []float6
 		clear(row[:ilo+1])
 		clear(row[ihi+1:])
 	}
-	l.Dorgqr(order, order, order, a[(ilo+1)*(lda+1):], lda, tau[ilo:ihi], work, lwork)
+	own.Dorgqr(order, order, order, a[(ilo+1)*(lda+1):], lda, tau[ilo:ihi], work, lwork)
 }
 
 // Dormhr overwrites the m x n matrix C by Q C, Q'C, C Q or C Q' for the Q of Dgehrd. Its reflectors are in
 // rows and columns ilo to ihi of a, and in tau.
-func (l Lapack) Dormhr(
+func (*solvers) Dormhr(
 	s blas.Side, tA blas.Transpose, m, n, ilo, ihi int, a []float64, lda int, tau, c []float64, ldc int,
 	work []float64, lwork int,
 ) {
@@ -180,26 +180,26 @@ func (l Lapack) Dormhr(
 		ihi >= order || lwork < vectors || len(work) < lwork ||
 		!inside(a, order, order, lda) || !inside(c, m, n, ldc) ||
 		len(tau) != order-1 {
-		l.Implementation.Dormhr(s, tA, m, n, ilo, ihi, a, lda, tau, c, ldc, work, lwork)
+		own.Implementation.Dormhr(s, tA, m, n, ilo, ihi, a, lda, tau, c, ldc, work, lwork)
 		return
 	}
 	from := a[(ilo+1)*lda+ilo:]
 	if s == blas.Left {
-		l.Dormqr(s, tA, reflections, n, reflections, from, lda, tau[ilo:ihi], c[(ilo+1)*ldc:], ldc, work, lwork)
+		own.Dormqr(s, tA, reflections, n, reflections, from, lda, tau[ilo:ihi], c[(ilo+1)*ldc:], ldc, work, lwork)
 	} else {
-		l.Dormqr(s, tA, m, reflections, reflections, from, lda, tau[ilo:ihi], c[ilo+1:], ldc, work, lwork)
+		own.Dormqr(s, tA, m, reflections, reflections, from, lda, tau[ilo:ihi], c[ilo+1:], ldc, work, lwork)
 	}
 }
 
 // Dorgtr generates the matrix Q of Dsytrd for one triangle of a symmetric matrix.
 //
 // On entry the n x n matrix a holds the reflectors, and tau their factors. On return it holds Q.
-func (l Lapack) Dorgtr(ul blas.Uplo, n int, a []float64, lda int, tau, work []float64, lwork int) {
+func (*solvers) Dorgtr(ul blas.Uplo, n int, a []float64, lda int, tau, work []float64, lwork int) {
 	if ul != blas.Lower || n-1 <= oneByOne || lwork < n-1 || len(work) < lwork || !inside(a, n, n, lda) ||
 		len(tau) < n-1 {
-		l.Implementation.Dorgtr(ul, n, a, lda, tau, work, lwork) // of an upper triangle, by Dlarft backward
+		own.Implementation.Dorgtr(ul, n, a, lda, tau, work, lwork) // of an upper triangle, by Dlarft backward
 		return
 	}
 	shiftColumns(n, a, lda)
-	l.Dorgqr(n-1, n-1, n-1, a[lda+1:], lda, tau[:n-1], work, lwork)
+	own.Dorgqr(n-1, n-1, n-1, a[lda+1:], lda, tau[:n-1], work, lwork)
 }

@@ -8,7 +8,6 @@ import (
 // A reduction brings a p x q matrix A, p >= q, to the upper bidiagonal form Q'A P. In the memory of A it
 // leaves the reflections that make Q below the diagonal, and those that make P behind the entry beside it.
 type reduction struct {
-	l    Lapack
 	p, q int
 	a    []float64
 	lda  int
@@ -26,32 +25,32 @@ type reduction struct {
 //
 // On return d holds its diagonal and e the entries next to it. a holds the reflectors whose products are Q
 // and P, tauQ and tauP their factors, and work[0] the best length of work.
-func (l Lapack) Dgebrd(m, n int, a []float64, lda int, d, e, tauQ, tauP, work []float64, lwork int) {
+func (*solvers) Dgebrd(m, n int, a []float64, lda int, d, e, tauQ, tauP, work []float64, lwork int) {
 	k := min(m, n)
 	sound := k > 0 && lwork >= max(m, n) && len(work) >= lwork && inside(a, m, n, lda) &&
 		min(len(d), len(e)+1, len(tauQ), len(tauP)) >= k
 	switch {
 	case !sound || !vectorized() && k > oneByOne:
-		l.Implementation.Dgebrd(m, n, a, lda, d, e, tauQ, tauP, work, lwork)
+		own.Implementation.Dgebrd(m, n, a, lda, d, e, tauQ, tauP, work, lwork)
 		return
 	case !vectorized() || k < fewForReduction:
-		l.Dgebd2(m, n, a, lda, d, e, tauQ, tauP, work)
+		own.Dgebd2(m, n, a, lda, d, e, tauQ, tauP, work)
 	case m >= n:
-		l.bidiagonalize(m, n, a, lda, d, e, tauQ, tauP)
+		own.bidiagonalize(m, n, a, lda, d, e, tauQ, tauP)
 	default:
 		stride := rowStride(m)
 		memory := borrow[float64](n * stride)
 		defer giveBack(memory)
 		tile.Transpose(*memory, stride, a, lda, m, n)
-		l.bidiagonalize(n, m, *memory, stride, d, e, tauP, tauQ)
+		own.bidiagonalize(n, m, *memory, stride, d, e, tauP, tauQ)
 		tile.Transpose(a, lda, *memory, stride, n, m)
 	}
-	l.Implementation.Dgebrd(m, n, a, lda, d, e, tauQ, tauP, work, -1) // sets work[0]
+	own.Implementation.Dgebrd(m, n, a, lda, d, e, tauQ, tauP, work, -1) // sets work[0]
 }
 
 // bidiagonalize is Dgebrd for p >= q.
-func (l Lapack) bidiagonalize(p, q int, a []float64, lda int, d, e, tauQ, tauP []float64) {
-	r := reduction{l: l, p: p, q: q, a: a, lda: lda, d: d, e: e, tauQ: tauQ, tauP: tauP}
+func (*solvers) bidiagonalize(p, q int, a []float64, lda int, d, e, tauQ, tauP []float64) {
+	r := reduction{p: p, q: q, a: a, lda: lda, d: d, e: e, tauQ: tauQ, tauP: tauP}
 	r.width = min(q, reductionColumns)
 	r.leftStride, r.rightStride = rowStride(p), rowStride(q)
 	memory := borrow[float64](2 * r.width * (r.leftStride + r.rightStride))
@@ -74,7 +73,7 @@ func (r *reduction) panel(first, n int) {
 		column := v.from(k, k, p)
 		v.add(column, k, k, y.entries(k, k))
 		x.add(column, k, k, u.entries(k, k))
-		r.d[at], r.tauQ[at] = r.l.reflector(column)
+		r.d[at], r.tauQ[at] = own.reflector(column)
 		r.tauP[at], column[0] = 0, 1
 		if k == q-1 {
 			break
@@ -88,7 +87,7 @@ func (r *reduction) panel(first, n int) {
 		copy(row, a[k*r.lda+k+1:])
 		y.add(row, k+1, k+1, v.entries(k+1, k))
 		u.add(row, k, k+1, x.entries(k, k))
-		r.e[at], r.tauP[at] = r.l.reflector(row)
+		r.e[at], r.tauP[at] = own.reflector(row)
 		row[0] = 1
 		product = x.from(k, k+1, p)
 		r.product(blas.NoTrans, p-k-1, q-k-1, a[(k+1)*(r.lda+1):], row, product)

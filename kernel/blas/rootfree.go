@@ -14,9 +14,9 @@ import (
 // so without a try.
 //
 // gonum v0.17 panics, or scales wrong entries, where a part of the matrix is tiny or huge.
-func (l Lapack) Dsterf(n int, d, e []float64) (ok bool) {
+func (*solvers) Dsterf(n int, d, e []float64) (ok bool) {
 	if n <= 0 || len(d) < n || len(e) < n-1 {
-		return l.Implementation.Dsterf(n, d, e)
+		return own.Implementation.Dsterf(n, d, e)
 	}
 	d, e = d[:n], e[:n-1]
 	size := max(largest(1, n, d, n), largest(1, n-1, e, n))
@@ -29,7 +29,7 @@ func (l Lapack) Dsterf(n int, d, e []float64) (ok bool) {
 		for to+1 < n && math.Abs(e[to]) > math.Sqrt(math.Abs(d[to]))*math.Sqrt(math.Abs(d[to+1]))*0x1p-53 {
 			to++
 		}
-		if to > from && !l.rootFree(d[from:to+1], e[from:to], &steps) {
+		if to > from && !own.rootFree(d[from:to+1], e[from:to], &steps) {
 			return false
 		}
 		from = to + 1
@@ -41,7 +41,7 @@ func (l Lapack) Dsterf(n int, d, e []float64) (ok bool) {
 // rootFree is Dsterf for a matrix without zeros next to its diagonal, not sorted: QL steps on the squares of
 // these entries (Pal, Walker and Kahan; Parlett 1980, 8-15), from the smaller end of the diagonal on. It
 // counts steps down.
-func (l Lapack) rootFree(d, e []float64, steps *int) bool {
+func (*solvers) rootFree(d, e []float64, steps *int) bool {
 	n := len(d)
 	_, exponent := math.Frexp(max(largest(1, n, d, n), largest(1, n-1, e, n)))
 	if math.Abs(d[n-1]) < math.Abs(d[0]) {
@@ -68,7 +68,7 @@ func (l Lapack) rootFree(d, e []float64, steps *int) bool {
 			first++
 			continue
 		case m == first+1:
-			d[first], d[m] = l.Dlae2(d[first], math.Sqrt(e[first]), d[m])
+			d[first], d[m] = own.Dlae2(d[first], math.Sqrt(e[first]), d[m])
 			first += 2
 			continue
 		case *steps == 0:

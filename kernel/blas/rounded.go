@@ -10,10 +10,10 @@ import (
 // rounds a product and a sum once unless the product is converted.
 
 // Dlapy2 returns the length of (x, y).
-func (Lapack) Dlapy2(x, y float64) float64 { return rounded.Hypot(x, y) }
+func (*solvers) Dlapy2(x, y float64) float64 { return rounded.Hypot(x, y) }
 
 // Dlartg returns the rotation that turns (f, g) into (r, 0).
-func (Lapack) Dlartg(f, g float64) (cs, sn, r float64) {
+func (*solvers) Dlartg(f, g float64) (cs, sn, r float64) {
 	const smallest, largest = 0x1p-1022, 0x1p1022
 	if g == 0 {
 		return 1, 0, f
@@ -33,7 +33,7 @@ func (Lapack) Dlartg(f, g float64) (cs, sn, r float64) {
 }
 
 // Dlae2 returns the eigenvalues of [a b; b c], that of larger size first.
-func (l Lapack) Dlae2(a, b, c float64) (rt1, rt2 float64) {
+func (*solvers) Dlae2(a, b, c float64) (rt1, rt2 float64) {
 	larger, smaller := c, a
 	if math.Abs(a) > math.Abs(c) {
 		larger, smaller = a, c
@@ -57,8 +57,8 @@ func (l Lapack) Dlae2(a, b, c float64) (rt1, rt2 float64) {
 
 // Dlaev2 returns the eigenvalues of [a b; b c], that of larger size first, and the eigenvector (cs1, sn1) of
 // the first one.
-func (l Lapack) Dlaev2(a, b, c float64) (rt1, rt2, cs1, sn1 float64) {
-	rt1, rt2 = l.Dlae2(a, b, c)
+func (*solvers) Dlaev2(a, b, c float64) (rt1, rt2, cs1, sn1 float64) {
+	rt1, rt2 = own.Dlae2(a, b, c)
 	apart, beside := a-c, b+b
 	root := math.Abs(beside) * math.Sqrt2
 	if math.Abs(apart) != math.Abs(beside) {
@@ -88,7 +88,7 @@ func (l Lapack) Dlaev2(a, b, c float64) (rt1, rt2, cs1, sn1 float64) {
 }
 
 // Dlas2 returns the smaller and the larger singular value of [f g; 0 h].
-func (Lapack) Dlas2(f, g, h float64) (smaller, larger float64) {
+func (*solvers) Dlas2(f, g, h float64) (smaller, larger float64) {
 	f, g, h = math.Abs(f), math.Abs(g), math.Abs(h)
 	least, most := min(f, h), max(f, h)
 	switch {
@@ -115,7 +115,7 @@ func (Lapack) Dlas2(f, g, h float64) (smaller, larger float64) {
 
 // Dlasv2 returns the smaller and the larger singular value of [f g; 0 h], with signs, the right singular
 // vector (csr, snr) and the left singular vector (csl, snl) of the larger value.
-func (Lapack) Dlasv2(f, g, h float64) (smaller, larger, snr, csr, snl, csl float64) {
+func (*solvers) Dlasv2(f, g, h float64) (smaller, larger, snr, csr, snl, csl float64) {
 	top, low := f, h // the diagonal, the larger entry first
 	swapped := math.Abs(h) > math.Abs(f)
 	if swapped {

@@ -14,7 +14,6 @@ import (
 // bulge; the other rows and columns of H, and Z, take the rotations of a whole window, or of some steps,
 // together, by tiles.
 type schur struct {
-	l         Lapack
 	n, stride int
 	h         []float64 // by rows, with a panel of rotations behind each
 	whole     bool      // T is wanted, and not only the eigenvalues
@@ -46,8 +45,8 @@ const (
 )
 
 // newSchur returns memory for a matrix of order n.
-func newSchur(l Lapack, n int) *schur {
-	f := &schur{l: l, n: n, stride: rowStride(n + tile.RotateWidth), side: rowStride(n + tile.RotateWidth)}
+func newSchur(n int) *schur {
+	f := &schur{n: n, stride: rowStride(n + tile.RotateWidth), side: rowStride(n + tile.RotateWidth)}
 	above := tile.Width * f.stride // rows that the tiles move beside the rows of H
 	entries, columns, rotations := above+n*f.stride+tile.RotateWidth, 2*windowRows*f.side, n+1
 	if n <= windowWhole {
@@ -182,7 +181,7 @@ func (f *schur) split(lo, i int) int {
 
 // pair stores the eigenvalues of the block of order 2 that ends in row i, and brings it to standard form.
 func (f *schur) pair(i int) {
-	a, b, c, d, re0, im0, re1, im1, cs, sn := f.l.Dlanv2(f.at(i-1, i-1), f.at(i-1, i), f.at(i, i-1), f.at(i, i))
+	a, b, c, d, re0, im0, re1, im1, cs, sn := own.Dlanv2(f.at(i-1, i-1), f.at(i-1, i), f.at(i, i-1), f.at(i, i))
 	f.re[i-1], f.im[i-1], f.re[i], f.im[i] = re0, im0, re1, im1
 	f.set(i-1, i-1, a)
 	f.set(i-1, i, b)

@@ -26,9 +26,9 @@ type smallSymmetric struct {
 // smallEigen computes the eigenvalues w of a small symmetric matrix with entries of a moderate size,
 // ascending, and overwrites a by its eigenvectors if they are wanted. It returns false if one of them is not
 // found.
-func (l Lapack) smallEigen(vectors bool, ul blas.Uplo, n int, a []float64, lda int, w []float64) bool {
+func (*solvers) smallEigen(vectors bool, ul blas.Uplo, n int, a []float64, lda int, w []float64) bool {
 	if n == 2 {
-		l.eigenOfTwo(vectors, ul, a, lda, w)
+		own.eigenOfTwo(vectors, ul, a, lda, w)
 		return true
 	}
 	var s smallSymmetric
@@ -36,7 +36,7 @@ func (l Lapack) smallEigen(vectors bool, ul blas.Uplo, n int, a []float64, lda i
 	s.reduce()
 	if !vectors {
 		copy(w, s.d[:n])
-		return l.Dsterf(n, w, s.e[:n-1])
+		return own.Dsterf(n, w, s.e[:n-1])
 	}
 	var z [smallOrder * smallOrder]float64
 	s.z = z[:]
@@ -68,17 +68,17 @@ func (l Lapack) smallEigen(vectors bool, ul blas.Uplo, n int, a []float64, lda i
 }
 
 // eigenOfTwo is smallEigen for order 2.
-func (l Lapack) eigenOfTwo(vectors bool, ul blas.Uplo, a []float64, lda int, w []float64) {
+func (*solvers) eigenOfTwo(vectors bool, ul blas.Uplo, a []float64, lda int, w []float64) {
 	beside := a[1]
 	if ul == blas.Lower {
 		beside = a[lda]
 	}
 	if !vectors {
-		w[0], w[1] = l.Dlae2(a[0], beside, a[lda+1])
+		w[0], w[1] = own.Dlae2(a[0], beside, a[lda+1])
 		slices.Sort(w[:2])
 		return
 	}
-	first, second, c, s := l.Dlaev2(a[0], beside, a[lda+1])
+	first, second, c, s := own.Dlaev2(a[0], beside, a[lda+1])
 	if first > second {
 		w[0], a[0], a[lda] = second, -s, c
 		w[1], a[1], a[lda+1] = first, c, s

@@ -19,11 +19,11 @@ import (
 //
 // Rows and columns may have different units: the smallest values and their vectors then keep all digits (see
 // units).
-func (l Lapack) Dgesvd(
+func (*solvers) Dgesvd(
 	jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda int, s, u []float64, ldu int, vt []float64,
 	ldvt int, work []float64, lwork int,
 ) (ok bool) {
-	d := svd{l: l, p: max(m, n), q: min(m, n), s: s, wide: m < n}
+	d := svd{p: max(m, n), q: min(m, n), s: s, wide: m < n}
 	d.u = blas64.General{Rows: m, Cols: d.vectors(jobU, m), Stride: ldu, Data: u}
 	d.vt = blas64.General{Rows: d.vectors(jobVT, n), Cols: n, Stride: ldvt, Data: vt}
 	few := d.few()
@@ -32,7 +32,7 @@ func (l Lapack) Dgesvd(
 		return true
 	}
 	if !d.valid(a, lda, work, lwork) {
-		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
+		return own.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	}
 	memory := borrow[float64](d.memory())
 	defer giveBack(memory)
@@ -45,7 +45,7 @@ func (l Lapack) Dgesvd(
 		return false
 	}
 	if few && (d.isVector() || !haveUnits(whole, d.sizes)) {
-		return l.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
+		return own.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	}
 	scale := scalesOf(size)
 	rescale(-scale, m, n, a, lda)
@@ -140,7 +140,6 @@ func (d *svd) valid(a []float64, lda int, work []float64, lwork int) bool {
 
 // An svd is a call of Dgesvd for a matrix of p x q, p >= q, or its transpose if wide.
 type svd struct {
-	l     Lapack
 	p, q  int
 	wide  bool
 	s     []float64
@@ -216,7 +215,7 @@ func (d *svd) compute(a blas64.General, work []float64) bool {
 	e := work[1 : d.q+1]
 	d.reduce(a, e)
 	if d.u.Cols == 0 && d.vt.Rows == 0 { // by qd steps, which take no rotations
-		return d.l.bidiagonalValues(d.s[:d.q], e[:d.q-1])
+		return own.bidiagonalValues(d.s[:d.q], e[:d.q-1])
 	}
 	c := bidiagonal{d: d.s[:d.q], e: e[:d.q-1]}
 	c.left, c.right = newTurned(min(d.u.Cols, d.q)), newTurned(min(d.vt.Rows, d.q))
@@ -256,7 +255,7 @@ func (d *svd) reduce(a blas64.General, e []float64) {
 			d.units.rows = descending(rows)
 		}
 		exchangeRows(d.t, d.units.rows)
-		d.l.Dgeqrf(p, q, d.t.Data, d.t.Stride, d.tau, d.buffer, len(d.buffer))
+		own.Dgeqrf(p, q, d.t.Data, d.t.Stride, d.tau, d.buffer, len(d.buffer))
 		d.takeFactor()
 		rows = rowSizes(rows, d.b)
 	}
@@ -264,7 +263,7 @@ func (d *svd) reduce(a blas64.General, e []float64) {
 		columns = columnSizes(columns, d.b)
 	}
 	d.units.sort(d.b, rows, columns)
-	d.l.Dgebrd(d.b.Rows, q, d.b.Data, d.b.Stride, d.s, e, d.tauQ, d.tauP, d.buffer, len(d.buffer))
+	own.Dgebrd(d.b.Rows, q, d.b.Data, d.b.Stride, d.s, e, d.tauQ, d.tauP, d.buffer, len(d.buffer))
 }
 
 // takeFactor sets B to R, or to L = R' of a wide matrix, with zeros beside the triangle.
@@ -284,7 +283,7 @@ func (d *svd) takeFactor() {
 
 // multiply overwrites the first rows of V by Q V, for the reflections in the columns of q.
 func (d *svd) multiply(q blas64.General, tau []float64, v blas64.General) {
-	d.l.Dormqr(
+	own.Dormqr(
 		blas.Left, blas.NoTrans, q.Rows, v.Cols, len(tau), q.Data, q.Stride, tau, v.Data, v.Stride,
 		d.buffer, len(d.buffer),
 	)

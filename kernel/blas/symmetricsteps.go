@@ -13,7 +13,6 @@ import (
 // After each next, step takes the step that next has found, and the caller applies its rotations to the rows
 // of a matrix that becomes that of the eigenvectors.
 type symmetricSteps struct {
-	l     Lapack
 	d, e  []float64 // the diagonal, which becomes the eigenvalues, and the entries beside it
 	steps int       // taken so far
 
@@ -102,7 +101,7 @@ func (t *symmetricSteps) step(c, s []float64) {
 	t.steps++
 	if t.turning == 2 {
 		lo := min(t.first, t.place(1))
-		t.d[lo], t.d[lo+1], c[0], s[0] = t.l.Dlaev2(t.d[lo], t.e[lo], t.d[lo+1])
+		t.d[lo], t.d[lo+1], c[0], s[0] = own.Dlaev2(t.d[lo], t.e[lo], t.d[lo+1])
 		t.e[lo] = 0
 		t.find(2)
 		return
@@ -120,7 +119,7 @@ func (t *symmetricSteps) step(c, s []float64) {
 			cosine, r = math.Abs(g)/r, math.Copysign(r, g)
 			sine = f / r
 		} else {
-			cosine, sine, r = t.l.Dlartg(g, f)
+			cosine, sine, r = own.Dlartg(g, f)
 		}
 		if k < rows-2 {
 			e[row+way+before] = r

@@ -13,7 +13,6 @@ import (
 // LAPACK reduces an upper triangle from the last row on, and a lower one from the first row, which decides on
 // the signs of eigenvectors. So the rows and columns of an upper triangle are taken in the opposite order.
 type tridiagonal struct {
-	l         Lapack
 	n, stride int
 	mirrored  bool      // rows and columns are in the opposite order
 	a         []float64 // on return reflection i, but for its first entry, is behind entry i+1 of row i
@@ -28,9 +27,9 @@ type tridiagonal struct {
 const wholeReduction = 80
 
 // newTridiagonal returns a copy of a triangle of a matrix. An upper one is mirrored if vectors are wanted.
-func newTridiagonal(l Lapack, ul blas.Uplo, n int, a []float64, lda int, vectors bool) *tridiagonal {
+func newTridiagonal(ul blas.Uplo, n int, a []float64, lda int, vectors bool) *tridiagonal {
 	stride := rowStride(n)
-	t := &tridiagonal{l: l, n: n, stride: stride, memory: borrow[float64]((n+2*panelColumns)*stride + n)}
+	t := &tridiagonal{n: n, stride: stride, memory: borrow[float64]((n+2*panelColumns)*stride + n)}
 	all := *t.memory
 	t.a = all[:n*stride]
 	t.v = all[n*stride:][:panelColumns*stride]
@@ -98,7 +97,7 @@ func (t *tridiagonal) reduceWhole() {
 	for i := range n - 1 {
 		t.d[i] = a[i*(t.stride+1)]
 		x := a[i*t.stride+i+1:][:n-1-i]
-		t.e[i], t.tau[i] = t.l.reflector(x)
+		t.e[i], t.tau[i] = own.reflector(x)
 		if t.tau[i] == 0 {
 			continue
 		}
@@ -119,7 +118,7 @@ func (t *tridiagonal) reduceWhole() {
 
 // reflector computes the reflection I - tau v v' that leaves only the first entry of x, beta. It overwrites x
 // behind the first entry by v, whose first entry is 1.
-func (l Lapack) reflector(x []float64) (beta, tau float64) {
+func (*solvers) reflector(x []float64) (beta, tau float64) {
 	alpha, rest := x[0], x[1:]
 	squares := 0.0
 	if len(rest) > 0 {
@@ -127,7 +126,7 @@ func (l Lapack) reflector(x []float64) (beta, tau float64) {
 	}
 	norm := squares + float64(alpha*alpha)
 	if !safeReflection(squares, norm) {
-		return l.Dlarfg(len(x), alpha, rest, 1)
+		return own.Dlarfg(len(x), alpha, rest, 1)
 	}
 	beta = -math.Copysign(math.Sqrt(norm), alpha)
 	tile.Scale(rest, 1/(alpha-beta))
@@ -148,7 +147,7 @@ func (t *tridiagonal) row(i, known int) {
 	t.d[i] = row[0]
 	x := row[1:]
 	v, w := t.v[known*t.stride+i+1:][:len(x)], t.w[known*t.stride+i+1:][:len(x)]
-	t.e[i], t.tau[i] = t.l.reflector(x)
+	t.e[i], t.tau[i] = own.reflector(x)
 	copy(v, x)
 	v[0] = 1
 	if t.tau[i] == 0 {

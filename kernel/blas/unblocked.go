@@ -13,10 +13,10 @@ import (
 
 // Dlarfg computes the reflection I - tau v v' that leaves only the first entry of (alpha, x), beta. It
 // overwrites x by v behind its first entry, which is 1.
-func (l Lapack) Dlarfg(n int, alpha float64, x []float64, incX int) (beta, tau float64) {
+func (*solvers) Dlarfg(n int, alpha float64, x []float64, incX int) (beta, tau float64) {
 	const smallest = 0x1p-969 // whose inverse times the rounding error is a number
 	if n <= 1 || incX <= 0 || !holds(x, n-1, incX) {
-		return l.Implementation.Dlarfg(n, alpha, x, incX)
+		return own.Implementation.Dlarfg(n, alpha, x, incX)
 	}
 	var i Implementation
 	norm := i.Dnrm2(n-1, x, incX)
@@ -42,7 +42,7 @@ func (l Lapack) Dlarfg(n int, alpha float64, x []float64, incX int) (beta, tau f
 }
 
 // Dlarf overwrites the m x n matrix C by H C or C H for the reflection H = I - tau v v'.
-func (l Lapack) Dlarf(
+func (*solvers) Dlarf(
 	s blas.Side, m, n int, v []float64, incV int, tau float64, c []float64, ldc int, work []float64,
 ) {
 	length, others := m, n
@@ -50,7 +50,7 @@ func (l Lapack) Dlarf(
 		length, others = n, m
 	}
 	if !isSide(s) || m <= 0 || n <= 0 || !holds(v, length, incV) || !inside(c, m, n, ldc) || len(work) < others {
-		l.Implementation.Dlarf(s, m, n, v, incV, tau, c, ldc, work)
+		own.Implementation.Dlarf(s, m, n, v, incV, tau, c, ldc, work)
 		return
 	}
 	if tau == 0 {
@@ -65,12 +65,12 @@ func (l Lapack) Dlarf(
 	switch {
 	case length == 0:
 	case s == blas.Left:
-		if n = l.Iladlc(length, n, c, ldc) + 1; n > 0 {
+		if n = own.Iladlc(length, n, c, ldc) + 1; n > 0 {
 			i.Dgemv(blas.Trans, length, n, 1, c, ldc, v, incV, 0, work, 1)
 			i.Dger(length, n, -tau, v, incV, work, 1, c, ldc)
 		}
 	default:
-		if m = l.Iladlr(m, length, c, ldc) + 1; m > 0 {
+		if m = own.Iladlr(m, length, c, ldc) + 1; m > 0 {
 			i.Dgemv(blas.NoTrans, m, length, 1, c, ldc, v, incV, 0, work, 1)
 			i.Dger(m, length, -tau, work, 1, v, incV, c, ldc)
 		}
@@ -78,51 +78,51 @@ func (l Lapack) Dlarf(
 }
 
 // reflect is Dlarf for the vector v whose first entry is 1, in place of the number in memory.
-func (l Lapack) reflect(
+func (*solvers) reflect(
 	s blas.Side, m, n int, v []float64, incV int, tau float64, c []float64, ldc int, work []float64,
 ) {
 	entry := v[0]
 	v[0] = 1
-	l.Dlarf(s, m, n, v, incV, tau, c, ldc, work)
+	own.Dlarf(s, m, n, v, incV, tau, c, ldc, work)
 	v[0] = entry
 }
 
 // Dgeqr2 is Dgeqrf, one reflector after the other.
-func (l Lapack) Dgeqr2(m, n int, a []float64, lda int, tau, work []float64) {
+func (*solvers) Dgeqr2(m, n int, a []float64, lda int, tau, work []float64) {
 	k := min(m, n)
 	if k <= 0 || !inside(a, m, n, lda) || len(tau) != k || len(work) < n {
-		l.Implementation.Dgeqr2(m, n, a, lda, tau, work)
+		own.Implementation.Dgeqr2(m, n, a, lda, tau, work)
 		return
 	}
 	for i := range k {
 		v := a[i*(lda+1):]
-		v[0], tau[i] = l.Dlarfg(m-i, v[0], a[min(i+1, m-1)*lda+i:], lda)
+		v[0], tau[i] = own.Dlarfg(m-i, v[0], a[min(i+1, m-1)*lda+i:], lda)
 		if i < n-1 {
-			l.reflect(blas.Left, m-i, n-i-1, v, lda, tau[i], v[1:], lda, work)
+			own.reflect(blas.Left, m-i, n-i-1, v, lda, tau[i], v[1:], lda, work)
 		}
 	}
 }
 
 // Dgelq2 is Dgelqf, one reflector after the other.
-func (l Lapack) Dgelq2(m, n int, a []float64, lda int, tau, work []float64) {
+func (*solvers) Dgelq2(m, n int, a []float64, lda int, tau, work []float64) {
 	k := min(m, n)
 	if k <= 0 || !inside(a, m, n, lda) || len(tau) < k || len(work) < m {
-		l.Implementation.Dgelq2(m, n, a, lda, tau, work)
+		own.Implementation.Dgelq2(m, n, a, lda, tau, work)
 		return
 	}
 	for i := range k {
 		v := a[i*(lda+1):]
-		v[0], tau[i] = l.Dlarfg(n-i, v[0], a[i*lda+min(i+1, n-1):], 1)
+		v[0], tau[i] = own.Dlarfg(n-i, v[0], a[i*lda+min(i+1, n-1):], 1)
 		if i < m-1 {
-			l.reflect(blas.Right, m-i-1, n-i, v, 1, tau[i], v[lda:], lda, work)
+			own.reflect(blas.Right, m-i-1, n-i, v, 1, tau[i], v[lda:], lda, work)
 		}
 	}
 }
 
 // Dorg2r is Dorgqr, one reflector after the other.
-func (l Lapack) Dorg2r(m, n, k int, a []float64, lda int, tau, work []float64) {
+func (*solvers) Dorg2r(m, n, k int, a []float64, lda int, tau, work []float64) {
 	if n <= 0 || n > m || k < 0 || k > n || !inside(a, m, n, lda) || len(tau) != k || len(work) < n {
-		l.Implementation.Dorg2r(m, n, k, a, lda, tau, work)
+		own.Implementation.Dorg2r(m, n, k, a, lda, tau, work)
 		return
 	}
 	for i := range m {
@@ -135,7 +135,7 @@ func (l Lapack) Dorg2r(m, n, k int, a []float64, lda int, tau, work []float64) {
 		v := a[i*(lda+1):]
 		if i < n-1 {
 			v[0] = 1
-			l.Dlarf(blas.Left, m-i, n-i-1, v, lda, tau[i], v[1:], lda, work)
+			own.Dlarf(blas.Left, m-i, n-i-1, v, lda, tau[i], v[1:], lda, work)
 		}
 		if i < m-1 {
 			Implementation{}.Dscal(m-i-1, -tau[i], v[lda:], lda)
@@ -148,9 +148,9 @@ func (l Lapack) Dorg2r(m, n, k int, a []float64, lda int, tau, work []float64) {
 }
 
 // Dorgl2 is Dorglq, one reflector after the other.
-func (l Lapack) Dorgl2(m, n, k int, a []float64, lda int, tau, work []float64) {
+func (*solvers) Dorgl2(m, n, k int, a []float64, lda int, tau, work []float64) {
 	if m <= 0 || m > n || k < 0 || k > m || !inside(a, m, n, lda) || len(tau) < k || len(work) < m {
-		l.Implementation.Dorgl2(m, n, k, a, lda, tau, work)
+		own.Implementation.Dorgl2(m, n, k, a, lda, tau, work)
 		return
 	}
 	for i := k; i < m; i++ {
@@ -162,7 +162,7 @@ func (l Lapack) Dorgl2(m, n, k int, a []float64, lda int, tau, work []float64) {
 		if i < n-1 {
 			if i < m-1 {
 				v[0] = 1
-				l.Dlarf(blas.Right, m-i-1, n-i, v, 1, tau[i], v[lda:], lda, work)
+				own.Dlarf(blas.Right, m-i-1, n-i, v, 1, tau[i], v[lda:], lda, work)
 			}
 			Implementation{}.Dscal(n-i-1, -tau[i], v[1:], 1)
 		}
@@ -172,33 +172,33 @@ func (l Lapack) Dorgl2(m, n, k int, a []float64, lda int, tau, work []float64) {
 }
 
 // Dorm2r is Dormqr, one reflector after the other.
-func (l Lapack) Dorm2r(
+func (*solvers) Dorm2r(
 	s blas.Side, t blas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int, work []float64,
 ) {
 	q := orthogonal{a: a, lda: lda, tau: tau, k: k}
 	vectors := q.applyTo(s, m, n)
 	if q.way(s, t, m, n, c, ldc, work, vectors) == refused {
-		l.Implementation.Dorm2r(s, t, m, n, k, a, lda, tau, c, ldc, work)
+		own.Implementation.Dorm2r(s, t, m, n, k, a, lda, tau, c, ldc, work)
 		return
 	}
-	l.applyEach(s, t, m, n, &q, c, ldc, work)
+	own.applyEach(s, t, m, n, &q, c, ldc, work)
 }
 
 // Dorml2 is Dormlq, one reflector after the other.
-func (l Lapack) Dorml2(
+func (*solvers) Dorml2(
 	s blas.Side, t blas.Transpose, m, n, k int, a []float64, lda int, tau, c []float64, ldc int, work []float64,
 ) {
 	q := orthogonal{a: a, lda: lda, tau: tau, k: k, byRows: true}
 	vectors := q.applyTo(s, m, n)
 	if q.way(s, t, m, n, c, ldc, work, vectors) == refused {
-		l.Implementation.Dorml2(s, t, m, n, k, a, lda, tau, c, ldc, work)
+		own.Implementation.Dorml2(s, t, m, n, k, a, lda, tau, c, ldc, work)
 		return
 	}
-	l.applyEach(s, other(t), m, n, &q, c, ldc, work)
+	own.applyEach(s, other(t), m, n, &q, c, ldc, work)
 }
 
 // applyEach is q.apply, one reflector after the other.
-func (l Lapack) applyEach(
+func (*solvers) applyEach(
 	s blas.Side, t blas.Transpose, m, n int, q *orthogonal, c []float64, ldc int, work []float64,
 ) {
 	inc, firstToLast := q.lda, (s == blas.Left) == (t == blas.Trans)
@@ -212,55 +212,55 @@ func (l Lapack) applyEach(
 		}
 		v := q.a[i*(q.lda+1):]
 		if s == blas.Left {
-			l.reflect(s, m-i, n, v, inc, q.tau[i], c[i*ldc:], ldc, work)
+			own.reflect(s, m-i, n, v, inc, q.tau[i], c[i*ldc:], ldc, work)
 		} else {
-			l.reflect(s, m, n-i, v, inc, q.tau[i], c[i:], ldc, work)
+			own.reflect(s, m, n-i, v, inc, q.tau[i], c[i:], ldc, work)
 		}
 	}
 }
 
 // Dgebd2 is Dgebrd, one reflector after the other.
-func (l Lapack) Dgebd2(m, n int, a []float64, lda int, d, e, tauQ, tauP, work []float64) {
+func (*solvers) Dgebd2(m, n int, a []float64, lda int, d, e, tauQ, tauP, work []float64) {
 	k := min(m, n)
 	if k <= 0 || !inside(a, m, n, lda) || len(work) < max(m, n) ||
 		min(len(d), len(e)+1, len(tauQ), len(tauP)) < k {
-		l.Implementation.Dgebd2(m, n, a, lda, d, e, tauQ, tauP, work)
+		own.Implementation.Dgebd2(m, n, a, lda, d, e, tauQ, tauP, work)
 		return
 	}
 	for i := range k {
 		v := a[i*(lda+1):]
 		switch {
 		case m >= n:
-			v[0], tauQ[i] = l.Dlarfg(m-i, v[0], a[min(i+1, m-1)*lda+i:], lda)
+			v[0], tauQ[i] = own.Dlarfg(m-i, v[0], a[min(i+1, m-1)*lda+i:], lda)
 			d[i], tauP[i] = v[0], 0
 			if i == n-1 {
 				continue
 			}
-			l.reflect(blas.Left, m-i, n-i-1, v, lda, tauQ[i], v[1:], lda, work)
-			v[1], tauP[i] = l.Dlarfg(n-i-1, v[1], a[i*lda+min(i+2, n-1):], 1)
+			own.reflect(blas.Left, m-i, n-i-1, v, lda, tauQ[i], v[1:], lda, work)
+			v[1], tauP[i] = own.Dlarfg(n-i-1, v[1], a[i*lda+min(i+2, n-1):], 1)
 			e[i] = v[1]
 			if i < m-1 {
-				l.reflect(blas.Right, m-i-1, n-i-1, v[1:], 1, tauP[i], v[lda+1:], lda, work)
+				own.reflect(blas.Right, m-i-1, n-i-1, v[1:], 1, tauP[i], v[lda+1:], lda, work)
 			}
 		default:
-			v[0], tauP[i] = l.Dlarfg(n-i, v[0], a[i*lda+min(i+1, n-1):], 1)
+			v[0], tauP[i] = own.Dlarfg(n-i, v[0], a[i*lda+min(i+1, n-1):], 1)
 			d[i], tauQ[i] = v[0], 0
 			if i == m-1 {
 				continue
 			}
-			l.reflect(blas.Right, m-i-1, n-i, v, 1, tauP[i], v[lda:], lda, work)
+			own.reflect(blas.Right, m-i-1, n-i, v, 1, tauP[i], v[lda:], lda, work)
 			w := v[lda:]
-			w[0], tauQ[i] = l.Dlarfg(m-i-1, w[0], a[min(i+2, m-1)*lda+i:], lda)
+			w[0], tauQ[i] = own.Dlarfg(m-i-1, w[0], a[min(i+2, m-1)*lda+i:], lda)
 			e[i] = w[0]
-			l.reflect(blas.Left, m-i-1, n-i-1, w, lda, tauQ[i], w[1:], lda, work)
+			own.reflect(blas.Left, m-i-1, n-i-1, w, lda, tauQ[i], w[1:], lda, work)
 		}
 	}
 }
 
 // Dpotf2 is Dpotrf, one column after the other.
-func (l Lapack) Dpotf2(ul blas.Uplo, n int, a []float64, lda int) (ok bool) {
+func (*solvers) Dpotf2(ul blas.Uplo, n int, a []float64, lda int) (ok bool) {
 	if !isTriangle(ul) || n <= 0 || !inside(a, n, n, lda) {
-		return l.Implementation.Dpotf2(ul, n, a, lda)
+		return own.Implementation.Dpotf2(ul, n, a, lda)
 	}
 	var i Implementation
 	for j := range n {

@@ -107,4 +107,16 @@ var gonum reference.Implementation
 //   - a matrix that Dpotrf finds not positive definite is left in another state;
 //   - infinity or NaN in a matrix for Dgeqrf makes more of its factors NaN;
 //   - Dgeqrf leaves the best length of work in work[0].
-type Lapack struct{ lapackreference.Implementation }
+type Lapack struct {
+	*solvers // nil: no method reads it
+	lapackOthers
+}
+
+// solvers is what routines is, for Lapack.
+type solvers struct{ lapackOthers }
+
+// lapackOthers has gonum's methods.
+type lapackOthers struct{ lapackreference.Implementation }
+
+// own has the methods of Lapack, for calls within this package.
+var own solvers

@@ -16,5 +16,5 @@ func use() {
 	blas64.Use(&all)
 	cblas64.Use(&all)
 	cblas128.Use(&all)
-	lapack64.Use(Lapack{})
+	lapack64.Use(&own)
 }
