@@ -206,7 +206,7 @@ func (*solvers) Dtrcon(
 func (*solvers) Dlansy(norm lapack.MatrixNorm, ul blas.Uplo, n int, a []float64, lda int, work []float64) float64 {
 	if !vectorized() || norm != lapack.MaxRowSum && norm != lapack.MaxColumnSum ||
 		ul != blas.Upper && ul != blas.Lower ||
-		n < fewForNorms || !inside(a, n, n, lda) || len(work) < n {
+		n < fewForSymmetricNorms || !inside(a, n, n, lda) || len(work) < n {
 		return own.Implementation.Dlansy(norm, ul, n, a, lda, work)
 	}
 	sums := work[:n]
@@ -216,7 +216,7 @@ func (*solvers) Dlansy(norm lapack.MatrixNorm, ul blas.Uplo, n int, a []float64,
 		if ul == blas.Upper {
 			row, beside = a[i*lda:][i+1:n], sums[i+1:]
 		}
-		sums[i] += math.Abs(diagonal) + tile.AddAbs(beside, row, len(row))
+		sums[i] += math.Abs(diagonal) + addSizesBoth(beside, row)
 	}
 	return tile.MaxAbs(sums)
 }

@@ -11,18 +11,15 @@ import (
 // Dlange returns a norm of an m x n matrix: the Frobenius norm as gonum does, which scales, where squares are
 // not safe from overflow and underflow.
 func (*solvers) Dlange(norm lapack.MatrixNorm, m, n int, a []float64, lda int, work []float64) float64 {
-	if m <= 0 || n <= 0 || !inside(a, m, n, lda) || norm == lapack.MaxColumnSum && len(work) < n {
+	few := m*n < fewEntriesForNorms || norm == lapack.MaxColumnSum && n < fewColumnsForNorms
+	if few || m <= 0 || n <= 0 || !inside(a, m, n, lda) || norm == lapack.MaxColumnSum && len(work) < n {
 		return own.Implementation.Dlange(norm, m, n, a, lda, work)
 	}
 	switch norm {
 	case lapack.MaxAbs:
 		return largest(m, n, a, lda)
 	case lapack.MaxRowSum:
-		norm, scratch := 0.0, new(scratchRow)
-		for i := range m {
-			norm = max(norm, scratch.sum(a[i*lda:][:n]))
-		}
-		return norm
+		return largestSum(m, n, a, lda)
 	case lapack.MaxColumnSum:
 		sums := work[:n]
 		clear(sums)
@@ -48,19 +45,19 @@ func (*solvers) Dlange(norm lapack.MatrixNorm, m, n int, a []float64, lda int, w
 func (*solvers) Dlantr(
 	norm lapack.MatrixNorm, ul blas.Uplo, diag blas.Diag, m, n int, a []float64, lda int, work []float64,
 ) float64 {
+	if n < fewForNorms || norm == lapack.MaxRowSum && n < fewForRowSums {
+		return own.Implementation.Dlantr(norm, ul, diag, m, n, a, lda, work)
+	}
 	columns, frobenius := norm == lapack.MaxColumnSum, norm == lapack.Frobenius
 	known := columns && len(work) >= n || frobenius || norm == lapack.MaxRowSum || norm == lapack.MaxAbs
 	valid := known && isTriangle(ul) && (diag == blas.Unit || diag == blas.NonUnit) && m > 0 && inside(a, m, n, lda)
-	if !valid || n < fewForNorms {
+	if !valid {
 		return own.Implementation.Dlantr(norm, ul, diag, m, n, a, lda, work)
 	}
 	sums, size, squares := work, 0.0, 0.0
-	var scratch *scratchRow
 	if columns {
 		sums = work[:n]
 		clear(sums)
-	} else if norm == lapack.MaxRowSum {
-		scratch = new(scratchRow)
 	}
 	for i := range m {
 		from, to := 0, min(i+1, n)
@@ -85,7 +82,7 @@ func (*solvers) Dlantr(
 		case frobenius:
 			squares += innerProduct(row, row) + one
 		case norm == lapack.MaxRowSum:
-			size = max(size, scratch.sum(row)+one)
+			size = max(size, sumOfRow(row)+one)
 		default:
 			size = max(size, largest(1, len(row), row, 0), one)
 		}
@@ -143,16 +140,35 @@ func addSizes(sums, row []float64) {
 	}
 }
 
-// A scratchRow is memory to which tile.AddAbs adds a row whose sum alone is needed.
-type scratchRow [dotLength]float64
-
-// sum returns the sum of the absolute values of a row. Few entries of a short one fill the vectors of
-// absolutes: that sum is from tile.AddAbs.
-func (s *scratchRow) sum(row []float64) float64 {
-	if len(row) < sizesInLoops || len(row) >= len(s) || !vectorized() {
-		return sumOfRow(row)
+// addSizesBoth is addSizes, and returns the sum of the absolute values too.
+func addSizesBoth(sums, row []float64) (sum float64) {
+	if len(row) >= sizesInLoops {
+		return tile.AddAbs(sums, row, len(row))
 	}
-	return tile.AddAbs(s[:], row, len(row))
+	sums = sums[:len(row)]
+	for j, v := range row {
+		v = math.Abs(v)
+		sums[j] += v
+		sum += v
+	}
+	return sum
+}
+
+// largestSum returns the largest sum of the absolute values of a row, NaN if an entry is. Few entries of a
+// short row fill the vectors of absolutes: these sums are from tile.AddAbs, which adds to memory that nobody
+// reads.
+func largestSum(m, n int, a []float64, lda int) (size float64) {
+	if n < sizesInLoops || n >= dotLength || !vectorized() {
+		for i := range m {
+			size = max(size, sumOfRow(a[i*lda:][:n]))
+		}
+		return size
+	}
+	var memory [dotLength]float64
+	for i := range m {
+		size = max(size, tile.AddAbs(memory[:], a[i*lda:][:n], n))
+	}
+	return size
 }
 
 // sumOfRow returns the sum of absolute values, by vectors if there are enough.

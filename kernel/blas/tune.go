@@ -257,9 +257,13 @@ const (
 	leastShortRow, mostShortRow = 9, 30
 	// sizesInLoops is the length of rows from which vectors add their absolute values to others. Norm 1 of 4
 	// to 60.
-	sizesInLoops = 12
-	// fewForNorms is the number of columns below which gonum needs no more time. Cholesky.
-	fewForNorms = 16
+	sizesInLoops = 16
+	// fewForNorms is the number of columns of a triangle below which gonum needs no more time for its norms,
+	// or fewForRowSums for sums of rows; fewForSymmetricNorms that of a symmetric matrix, fewEntriesForNorms
+	// the number of entries of any matrix, and fewColumnsForNorms the number of columns for their sums. Norm
+	// and Cholesky of 1 to 40.
+	fewForNorms, fewForRowSums, fewForSymmetricNorms = 20, 32, 16
+	fewEntriesForNorms, fewColumnsForNorms           = 6, 5
 	// fewForReduction is the number of columns below which one column and row after the other become
 	// bidiagonal in less time. SVD values 50 and 100.
 	fewForReduction = 64
