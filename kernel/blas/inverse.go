@@ -9,6 +9,10 @@ import (
 // are cut at multiples of inverseBlock. Inverse and Cholesky.Inverse, 2 to 50.
 const inverseRows, inverseBlock = 24, tile.PackWidth
 
+// gonumInverse is the largest order of a matrix that gonum inverts from its factors in less time. Getri 1 to
+// 14.
+const gonumInverse = 2
+
 // Dtrtri overwrites a triangular matrix by its inverse.
 //
 // On entry a holds the triangle ul of the matrix. On return it holds the triangle of the inverse. Dtrtri
@@ -206,7 +210,7 @@ func (*solvers) Dpotri(ul blas.Uplo, n int, a []float64, lda int) (ok bool) {
 // On entry a holds L and U, and ipiv P, as Dgetrf leaves them. On return a holds the inverse, and work[0] the
 // best length of work. Dgetri returns false, and does nothing, if U is singular.
 func (*solvers) Dgetri(n int, a []float64, lda int, ipiv []int, work []float64, lwork int) (ok bool) {
-	if !inverts(blas.Upper, n, a, lda) || lwork < n || len(work) < lwork || len(ipiv) != n {
+	if n <= gonumInverse || !inverts(blas.Upper, n, a, lda) || lwork < n || len(work) < lwork || len(ipiv) != n {
 		return own.Implementation.Dgetri(n, a, lda, ipiv, work, lwork)
 	}
 	if !own.Dtrtri(blas.Upper, blas.NonUnit, n, a, lda) {

@@ -13,7 +13,7 @@ func (*solvers) Dgelqf(m, n int, a []float64, lda int, tau, work []float64, lwor
 	case k <= 0 || lwork < m || len(work) < lwork || !inside(a, m, n, lda) || len(tau) < k:
 		own.Implementation.Dgelqf(m, n, a, lda, tau, work, lwork) // it panics, or has nothing to do
 		return
-	case factorsByPanels(k, n, fewReflectors):
+	case factorsByPanels(k, n, m-k, fewReflectors):
 		own.factorise(orthogonal{a: a, lda: lda, tau: tau[:k], length: n, k: k, byRows: true}, m, work)
 	default:
 		own.Dgelq2(m, n, a, lda, tau, work)
@@ -32,7 +32,7 @@ func (*solvers) Dorglq(m, n, k int, a []float64, lda int, tau, work []float64, l
 	case !shaped || lwork < m || len(work) < lwork || !inside(a, m, n, lda) || len(tau) < k:
 		own.Implementation.Dorglq(m, n, k, a, lda, tau, work, lwork) // it panics, or has nothing to do
 		return
-	case generatesByPanels(k) && !fewSquare(k, n):
+	case generatesByPanels(k) && !fewSquare(k, n) && n >= vectorsForPanels:
 		q := orthogonal{a: a, lda: lda, tau: tau[:k], length: n, k: k, byRows: true}
 		q.generate(m)
 	default:

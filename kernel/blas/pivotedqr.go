@@ -22,7 +22,7 @@ func (*solvers) Dgeqp3(m, n int, a []float64, lda int, jpvt []int, tau, work []f
 	fixed := 0
 	for j, p := range jpvt {
 		jpvt[j] = j
-		if p == -1 {
+		if p == -1 && n > 1 {
 			continue
 		}
 		if j != fixed {
@@ -38,7 +38,8 @@ func (*solvers) Dgeqp3(m, n int, a []float64, lda int, jpvt []int, tau, work []f
 		}
 	}
 	if fixed < k {
-		p := newPivoted(m, n-fixed, fixed, a[fixed:], lda)
+		var p pivoted
+		p.load(m, n-fixed, fixed, a[fixed:], lda)
 		p.factor(jpvt[fixed:], tau[fixed:k])
 		tile.Transpose(a[fixed:], lda, p.columns, p.stride, n-fixed, m)
 		p.release()
@@ -78,13 +79,13 @@ type pivoted struct {
 // to 1400 x 350.
 const pivotedPanel = 32
 
-// newPivoted returns a copy of a matrix whose first rows are complete.
-func newPivoted(m, n, complete int, a []float64, lda int) *pivoted {
+// load copies a matrix whose first rows are complete.
+func (p *pivoted) load(m, n, complete int, a []float64, lda int) {
 	stride, panel := rowStride(m), 0
 	if n > pivotedPanel {
 		panel = pivotedPanel
 	}
-	p := &pivoted{m: m, n: n, done: complete, stride: stride}
+	p.m, p.n, p.done, p.stride = m, n, complete, stride
 	p.memory = borrow[float64](n*stride + panel*n + 3*n + panel)
 	rest := *p.memory
 	take := func(n int) []float64 {
@@ -98,7 +99,6 @@ func newPivoted(m, n, complete int, a []float64, lda int) *pivoted {
 	for j := range n {
 		p.remember(j)
 	}
-	return p
 }
 
 // release keeps the memory for another matrix.

@@ -16,7 +16,7 @@ func (*solvers) Dgeqrf(m, n int, a []float64, lda int, tau, work []float64, lwor
 	case k <= 0 || lwork < n || len(work) < lwork || !inside(a, m, n, lda) || len(tau) != k:
 		own.Implementation.Dgeqrf(m, n, a, lda, tau, work, lwork) // it panics, or has nothing to do
 		return
-	case factorsByPanels(k, m, fewForQR):
+	case factorsByPanels(k, m, n-k, fewForQR):
 		own.factorise(orthogonal{a: a, lda: lda, tau: tau, length: m, k: k}, n, work)
 	default:
 		own.Dgeqr2(m, n, a, lda, tau, work)
@@ -30,11 +30,14 @@ func isWorkQuery(m, n, lda int, work []float64, lwork int) bool {
 	return lwork == -1 && m > 0 && n > 0 && lda >= n && len(work) > 0
 }
 
-// factorsByPanels reports whether k reflectors of the given length are computed in panels; fewer than few
-// are not.
-func factorsByPanels(k, length, few int) bool {
-	if k > oneByOne {
+// factorsByPanels reports whether k reflectors of the given length are computed in panels, before they change
+// other vectors; fewer than few are not. A few others take less time after each reflector.
+func factorsByPanels(k, length, others, few int) bool {
+	switch {
+	case k > oneByOne:
 		return true
+	case others > 0 && k+others < vectorsForPanels:
+		return false
 	}
 	return k >= few && vectorized() && (k <= panelColumns || length >= fewRowsForPanels)
 }

@@ -178,9 +178,11 @@ const (
 	squareReflectors, squareVectors = 36, 24
 	// fewRowsForPanels is the number of rows below which several panels take as long as one reflector
 	// after the other.
-	// tallReflectors is the length below which gonum applies one panel in no more time. QR, Least
-	// squares.
-	fewRowsForPanels, tallReflectors = 36, 256
+	// vectorsForPanels is the number of vectors, with those that become reflectors, from which a panel
+	// changes others in less time, and the length of the rows of Q from which they are generated in panels.
+	// tallReflectors is the length below which gonum applies one panel in no more time. QR, Least squares,
+	// Geqrf, Gelqf and Orglq of 7 x 8 to 40 x 110.
+	fewRowsForPanels, vectorsForPanels, tallReflectors = 36, 40, 256
 	// fewVectors is the largest number of vectors that are reflected by one reflector after the other, by at
 	// least fewForVectors of at least longReflectors entries. It is moreVectors if the reflectors fill a
 	// panel. QR.SolveTo and LQ.SolveTo of 1 to 8 sides.
