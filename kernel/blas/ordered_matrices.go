@@ -104,6 +104,21 @@ func (o ordered) Dtrsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []
 		o.Implementation.Dtrsv(ul, tA, d, n, a, lda, x, incX)
 		return
 	}
+	orderedSystem(ul, tA, d, n, a, lda, x, incX)
+}
+
+// Strsv is Dtrsv in float32.
+func (o ordered) Strsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, lda int, x []float32,
+	incX int) {
+	if !orderedTriangle(ul, tA, d, n, a, lda, x, incX) {
+		o.Implementation.Strsv(ul, tA, d, n, a, lda, x, incX)
+		return
+	}
+	orderedSystem(ul, tA, d, n, a, lda, x, incX)
+}
+
+// orderedSystem is Dtrsv or Strsv.
+func orderedSystem[F tile.Float](ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []F, lda int, x []F, incX int) {
 	first := firstEntry(n, incX)
 	for step := range n {
 		i := step
@@ -116,9 +131,9 @@ func (o ordered) Dtrsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []
 			beside, at = a[i*lda+i+1:][:n-i-1], own+incX
 		}
 		if tA == blas.NoTrans {
-			sum := 0.0
+			sum := F(0)
 			for _, v := range beside {
-				sum += float64(x[at] * v)
+				sum += F(x[at] * v)
 				at += incX
 			}
 			x[own] -= sum
@@ -129,7 +144,7 @@ func (o ordered) Dtrsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []
 		if tA != blas.NoTrans {
 			by := x[own]
 			for _, v := range beside {
-				x[at] -= float64(v * by)
+				x[at] -= F(v * by)
 				at += incX
 			}
 		}
@@ -137,8 +152,8 @@ func (o ordered) Dtrsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []
 }
 
 // orderedTriangle reports whether the arguments of Dtrsv or Dtrmv are right.
-func orderedTriangle(
-	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int,
+func orderedTriangle[F tile.Float](
+	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []F, lda int, x []F, incX int,
 ) bool {
 	diagonal := d == blas.Unit || d == blas.NonUnit
 	return isTriangle(ul) && known(tA) && diagonal && n > 0 && inside(a, n, n, lda) && holds(x, n, incX)

@@ -67,6 +67,7 @@ func TestOrdered(t *testing.T) {
 			},
 			"trsv": func(f gblas.Float64, s gblas.Float32, o *results) float64 {
 				f.Dtrsv(ul, tA, d, m, o.a, m+1, o.y, incY)
+				s.Strsv(ul, tA, d, m, o.a32, m+1, o.y32, incY)
 				return 0
 			},
 			"trmv": func(f gblas.Float64, s gblas.Float32, o *results) float64 {

@@ -131,18 +131,17 @@ func (s *system[F]) loops(order, sides int, b []F, ldb int) {
 		down, across, apart = -down, -across, -apart
 	}
 	k := 0
-	for ; k+4 <= sides; k += 4 {
+	for ; k+2 <= sides; k += 4 {
 		var t triangleLoop[F] // set entry by entry, as in triangular
 		t.a, t.order, t.corner, t.down, t.across, t.first, t.apart = s.a.data, order, corner, down, across, first, apart
-		t.fourSides(s.unit, s.multiply, b[k*side:], b[(k+1)*side:], b[(k+2)*side:], b[(k+3)*side:])
+		last := sides - 1 // which is computed more than once where there are fewer than four
+		t.fourSides(s.unit, s.multiply, b[k*side:], b[(k+1)*side:], b[min(k+2, last)*side:], b[min(k+3, last)*side:])
 	}
-	if s.multiply {
-		for ; k < sides; k++ {
-			multiplyTriangle(s.unit, order, s.a.data, corner, down, across, b[k*side:], first, apart)
-		}
-		return
-	}
-	for ; k < sides; k++ {
+	switch {
+	case k >= sides:
+	case s.multiply:
+		multiplyTriangle(s.unit, order, s.a.data, corner, down, across, b[k*side:], first, apart)
+	default:
 		solveTriangle(s.unit, order, s.a.data, corner, down, across, b[k*side:], first, apart)
 	}
 }

@@ -15,7 +15,7 @@ func (*routines) Dtrsm(
 	b []float64, ldb int,
 ) {
 	if isNumber(s, d, m, n) && (d == blas.Unit || exactFirst(a)) ||
-		isPair(s, d, m, n) && isDense(ul, a, lda) {
+		gonumAddsRows(s, d, m, n) && isDense(ul, m, a, lda) && (d == blas.Unit || invertible(m, a, lda)) {
 		gonum.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
@@ -42,7 +42,7 @@ func (*routines) Strsm(
 ) {
 	switch {
 	case isNumber(s, d, m, n) && (d == blas.Unit || exactFirst(a)),
-		isPair(s, d, m, n) && isDense(ul, a, lda):
+		gonumAddsRows(s, d, m, n) && isDense(ul, m, a, lda) && (d == blas.Unit || invertible(m, a, lda)):
 		gonum.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	case isTiny(s, m, n, alpha) && areForms(s, ul, tA, d) && areInside(s, m, n, a, lda, b, ldb):
 		tinySystem(false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
@@ -58,7 +58,7 @@ func (*routines) Dtrmm(
 	s blas.Side, ul blas.Uplo, tA blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int,
 	b []float64, ldb int,
 ) {
-	if isNumber(s, d, m, n) || isPair(s, d, m, n) && isDense(ul, a, lda) {
+	if isNumber(s, d, m, n) || gonumAddsRows(s, d, m, n) && isDense(ul, m, a, lda) {
 		gonum.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
@@ -84,7 +84,7 @@ func (*routines) Strmm(
 	b []float32, ldb int,
 ) {
 	switch {
-	case isNumber(s, d, m, n), isPair(s, d, m, n) && isDense(ul, a, lda):
+	case isNumber(s, d, m, n), gonumAddsRows(s, d, m, n) && isDense(ul, m, a, lda):
 		gonum.Strmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	case isTiny(s, m, n, alpha) && areForms(s, ul, tA, d) && areInside(s, m, n, a, lda, b, ldb):
 		tinySystem(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
@@ -96,21 +96,29 @@ func (*routines) Strmm(
 // isNumber reports whether a triangle on the left is one number, so that gonum multiplies B by it, or by its
 // inverse, in no more time.
 func isNumber(s blas.Side, d blas.Diag, m, n int) bool {
-	return m == 1 && s == blas.Left && (n <= vectorRow || d == blas.Unit)
+	return m == 1 && s == blas.Left && (n < numberSides || d == blas.Unit)
 }
 
-// isPair reports whether gonum takes less time for two rows of B: a multiple of one row is added to the
-// other. isDense reports whether gonum adds that multiple: it skips factors of zero.
-func isPair(s blas.Side, d blas.Diag, m, n int) bool {
-	return m == 2 && s == blas.Left && d == blas.Unit && n > together && n <= tinySides
-}
-
-func isDense[F tile.Float](ul blas.Uplo, a []F, lda int) bool {
-	beside := 1
-	if ul == blas.Lower {
-		beside = lda
+// gonumAddsRows reports whether gonum takes less time for two or three rows of B: multiples of rows are added
+// to others. isDense reports whether gonum adds them all: it skips factors of zero.
+func gonumAddsRows(s blas.Side, d blas.Diag, m, n int) bool {
+	switch {
+	case s != blas.Left || n < pairRowsUnit:
+		return false
+	case m == 2:
+		return n < pairRowsMost && (d == blas.Unit || n >= pairRowsLeast)
 	}
-	return beside > 0 && beside < len(a) && a[beside] != 0
+	return m == tinyOrder && n > tinySides && n < threeRowsMost
+}
+
+func isDense[F tile.Float](ul blas.Uplo, m int, a []F, lda int) bool {
+	if lda < m || (m-1)*(lda+1) >= len(a) {
+		return false
+	}
+	if ul == blas.Upper {
+		return a[1] != 0 && (m == 2 || a[2] != 0 && a[lda+2] != 0)
+	}
+	return a[lda] != 0 && (m == 2 || a[2*lda] != 0 && a[2*lda+1] != 0)
 }
 
 // exactFirst reports whether the first entry of a triangle has an exact inverse.

@@ -13,8 +13,7 @@ import (
 func (*routines) Dtrsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int,
 ) {
-	leave := n == 1 || n < trsvDots && ul == blas.Lower && tA == blas.NoTrans
-	if leave || !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
+	if gonumSolves(ul, tA, d, n) || !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
 		fallback{}.Dtrsv(ul, tA, d, n, a, lda, x, incX)
 	}
 }
@@ -23,9 +22,21 @@ func (*routines) Dtrsv(
 func (*routines) Strsv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, lda int, x []float32, incX int,
 ) {
-	if n == 1 || !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
-		gonum.Strsv(ul, tA, d, n, a, lda, x, incX)
+	if gonumSolves(ul, tA, d, n) || !triangularVector(false, ul, tA, d, n, a, lda, x, incX) {
+		fallback{}.Strsv(ul, tA, d, n, a, lda, x, incX)
 	}
+}
+
+// gonumSolves reports whether gonum solves a triangular system in no more time. Its loops are slow for an
+// upper triangle that is not transposed. Without divisions the unknowns wait for little.
+func gonumSolves(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int) bool {
+	switch {
+	case n >= trsvUnit || n <= 3:
+		return n <= 3
+	case ul == blas.Upper && tA == blas.NoTrans:
+		return false
+	}
+	return d == blas.Unit || n < trsvDots && ul == blas.Lower && tA == blas.NoTrans
 }
 
 // Dtrmv computes x = op(A) x for a triangular A.

@@ -69,6 +69,11 @@ const (
 	// plain loops solve or multiply a triangle of order n on the right of k rows faster than tiles. LU.Solve
 	// and Cholesky.Solve, 2 to 20, blas64.Trmm 2 to 8.
 	tinySides, tinyStepsRight, triangleLoops = 24, 150, 160
+	// numberSides is the number of right sides below which gonum multiplies one row in less time,
+	// pairRowsMost the one for two rows and threeRowsMost for three: from pairRowsLeast on for two rows, or
+	// pairRowsUnit with ones on the diagonal, and for three above tinySides. Trsm and Trmm of 1 to 4 rows and
+	// 1 to 80 sides.
+	numberSides, pairRowsUnit, pairRowsLeast, pairRowsMost, threeRowsMost = 80, 5, 18, 40, 40
 	// fewSides is the largest number of right sides that are copied, and for which plain loops save time up
 	// to fewSidesLoops as an n n k. Trsm and Trmm, 2 and 3 sides, 4 to 64.
 	fewSides, fewSidesLoops = 3, 300
@@ -96,11 +101,13 @@ const (
 	// either triangle, and a vector. Sym·v 10 to 20.
 	symvUpper, symvLower = 13, 16
 	// trmvOrder and trsvDots are the orders below which gonum takes less time for a triangle and a vector:
-	// trmvOrder for products, and trsvDots for systems of a lower triangle that is not transposed. Loops take
-	// less time up to tinyFactors, in float32 tinyFactors32, and for systems up to tinyUnknowns; and below
-	// loopOrder for vectors with other increments, which are copied from there on. Tri·v, blas64.Trsv and
-	// Trmv, LU.SolveVec and Cholesky.SolveVec, 2 to 64; LU.Solve with 3 sides.
-	trmvOrder, trsvDots, tinyUnknowns, tinyFactors, tinyFactors32, loopOrder = 52, 12, 11, 12, 23, 16
+	// trmvOrder for products, trsvDots for systems of a lower triangle that is not transposed, and trsvUnit
+	// for most of those with ones on the diagonal. Loops take less time up to tinyFactors, in float32
+	// tinyFactors32, and for systems up to tinyUnknowns; and below loopOrder for vectors with other
+	// increments, which are copied from there on. Tri·v, blas64.Trsv and Trmv, LU.SolveVec and
+	// Cholesky.SolveVec, 2 to 64; LU.Solve with 3 sides.
+	trmvOrder, trsvDots, trsvUnit                       = 52, 14, 20
+	tinyUnknowns, tinyFactors, tinyFactors32, loopOrder = 11, 12, 23, 16
 	// fewUpdates is the largest k for which A A' takes no blocks, up to updateMultiplications. SymRankK
 	// and SymOuterK of 2 to 32 columns.
 	fewUpdates, updateMultiplications = 32, 1 << 22
