@@ -12,7 +12,7 @@ import (
 func (*routines) Dger(
 	m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int,
 ) {
-	if n < vectorRow && incX > 0 && incY > 0 || !ger(m, n, alpha, x, incX, y, incY, a, lda) {
+	if incX > 0 && incY > 0 && gonumAdds[float64](m, n) || !ger(m, n, alpha, x, incX, y, incY, a, lda) {
 		fallback{}.Dger(m, n, alpha, x, incX, y, incY, a, lda)
 	}
 }
@@ -21,7 +21,7 @@ func (*routines) Dger(
 func (*routines) Sger(
 	m, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32, lda int,
 ) {
-	if n < vectorRow && incX > 0 && incY > 0 || !ger(m, n, alpha, x, incX, y, incY, a, lda) {
+	if incX > 0 && incY > 0 && gonumAdds[float32](m, n) || !ger(m, n, alpha, x, incX, y, incY, a, lda) {
 		fallback{}.Sger(m, n, alpha, x, incX, y, incY, a, lda)
 	}
 }
@@ -101,11 +101,10 @@ func gonumAdds[F tile.Float](m, n int) bool {
 // gerWay returns how an outer product is added. It leaves nothing with negative increments to gonum v0.17,
 // whose assembly reads outside of such vectors.
 func gerWay[F tile.Float](m, n int, alpha F, x []F, incX int, y []F, incY int, a []F, lda int) way {
-	gonums := incX > 0 && incY > 0
 	switch {
 	case m <= 0 || n <= 0 || alpha == 0 || !inside(a, m, n, lda) || !holds(x, m, incX) || !holds(y, n, incY):
 		return byGonum
-	case gonums && (gonumAdds[F](m, n) || !vectorized()):
+	case incX > 0 && incY > 0 && !vectorized():
 		return byGonum
 	}
 	return byTiles
