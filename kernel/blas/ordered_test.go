@@ -70,6 +70,16 @@ func TestOrdered(t *testing.T) {
 				s.Strsv(ul, tA, d, m, o.a32, m+1, o.y32, incY)
 				return 0
 			},
+			"trsm": func(f gblas.Float64, s gblas.Float32, o *results) float64 {
+				f.Dtrsm(gblas.Left, ul, tA, d, 1+m%3, 1+n%6, alpha, rows, 6, o.a, 7)
+				s.Strsm(gblas.Left, ul, tA, d, 1+m%3, 1+n%6, float32(alpha), rows32, 6, o.a32, 7)
+				return 0
+			},
+			"trmm": func(f gblas.Float64, s gblas.Float32, o *results) float64 {
+				f.Dtrmm(gblas.Left, ul, tA, d, 1+m%3, 1+n%6, alpha, rows, 6, o.a, 7)
+				s.Strmm(gblas.Left, ul, tA, d, 1+m%3, 1+n%6, float32(alpha), rows32, 6, o.a32, 7)
+				return 0
+			},
 			"trmv": func(f gblas.Float64, s gblas.Float32, o *results) float64 {
 				f.Dtrmv(ul, tA, d, m, o.a, m+1, o.y, incY)
 				return 0

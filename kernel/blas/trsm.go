@@ -16,7 +16,7 @@ func (*routines) Dtrsm(
 ) {
 	if isNumber(s, d, m, n) && (d == blas.Unit || exactFirst(a)) ||
 		gonumAddsRows(s, d, m, n) && isDense(ul, m, a, lda) && (d == blas.Unit || invertible(m, a, lda)) {
-		gonum.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		fallback{}.Dtrsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
 	dtrsm(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
@@ -43,7 +43,7 @@ func (*routines) Strsm(
 	switch {
 	case isNumber(s, d, m, n) && (d == blas.Unit || exactFirst(a)),
 		gonumAddsRows(s, d, m, n) && isDense(ul, m, a, lda) && (d == blas.Unit || invertible(m, a, lda)):
-		gonum.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		fallback{}.Strsm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	case isTiny(s, m, n, alpha) && areForms(s, ul, tA, d) && areInside(s, m, n, a, lda, b, ldb):
 		tinySystem(false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	case !triangular(true, false, s, ul, tA, d, m, n, alpha, a, lda, b, ldb):
@@ -59,7 +59,7 @@ func (*routines) Dtrmm(
 	b []float64, ldb int,
 ) {
 	if isNumber(s, d, m, n) || gonumAddsRows(s, d, m, n) && isDense(ul, m, a, lda) {
-		gonum.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		fallback{}.Dtrmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 		return
 	}
 	dtrmm(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
@@ -85,7 +85,7 @@ func (*routines) Strmm(
 ) {
 	switch {
 	case isNumber(s, d, m, n), gonumAddsRows(s, d, m, n) && isDense(ul, m, a, lda):
-		gonum.Strmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
+		fallback{}.Strmm(s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	case isTiny(s, m, n, alpha) && areForms(s, ul, tA, d) && areInside(s, m, n, a, lda, b, ldb):
 		tinySystem(true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb)
 	case !triangular(true, true, s, ul, tA, d, m, n, alpha, a, lda, b, ldb):
