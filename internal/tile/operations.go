@@ -34,6 +34,8 @@ type operations struct {
 	high int
 	// low: rows of a tile of few rows at most.
 	low int
+	// pairRows: rows of a tile of complex numbers at most.
+	pairRows int
 	// few: rows of a triangle that solveFew takes at most.
 	few int
 	// productRows: rows of W that rowProducts takes at most, for float64 and float32.
@@ -50,6 +52,7 @@ type operations struct {
 	rankUpdate         [9]int
 	panel              [29]int
 	panelFew           [17]int
+	fewPairs           [17]int
 	copyPieces         int
 	pairPanel          int
 	transposeSquares   [17]int

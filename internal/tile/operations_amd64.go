@@ -40,6 +40,9 @@ func panelTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across i
 func panelFewTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, next, across int, z unsafe.Pointer, ldz, n, height, rows, lower, cols int, add bool, by unsafe.Pointer, rightc, rightz, more int, index int)
 
 //go:noescape
+func fewPairsTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, across int, z unsafe.Pointer, ldz, n, height, rows, lower, cols int, by, signs unsafe.Pointer, index int)
+
+//go:noescape
 func copyPiecesTile(dst *float64, down, across int, src *float64, stride, ahead, pieces, rows int)
 
 //go:noescape

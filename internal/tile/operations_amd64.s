@@ -7,203 +7,206 @@
 DATA operations_avx2<>+0(SB)/8, $4
 DATA operations_avx2<>+8(SB)/8, $6
 DATA operations_avx2<>+16(SB)/8, $6
-DATA operations_avx2<>+24(SB)/8, $8
-DATA operations_avx2<>+32(SB)/8, $2
-DATA operations_avx2<>+40(SB)/8, $3
+DATA operations_avx2<>+24(SB)/8, $3
+DATA operations_avx2<>+32(SB)/8, $8
+DATA operations_avx2<>+40(SB)/8, $2
 DATA operations_avx2<>+48(SB)/8, $3
-DATA operations_avx2<>+56(SB)/8, $4
-DATA operations_avx2<>+64(SB)/8, $96
-DATA operations_avx2<>+152(SB)/8, $·mulBasis_1_avx2(SB)
-DATA operations_avx2<>+160(SB)/8, $·mulBasis_2_avx2(SB)
-DATA operations_avx2<>+168(SB)/8, $·mulBasis_3_avx2(SB)
-DATA operations_avx2<>+176(SB)/8, $·mulBasis_4_avx2(SB)
-DATA operations_avx2<>+184(SB)/8, $·mulBasis_5_avx2(SB)
-DATA operations_avx2<>+192(SB)/8, $·mulBasis_6_avx2(SB)
-DATA operations_avx2<>+280(SB)/8, $·mulBasis32_1_avx2(SB)
-DATA operations_avx2<>+288(SB)/8, $·mulBasis32_2_avx2(SB)
-DATA operations_avx2<>+296(SB)/8, $·mulBasis32_3_avx2(SB)
-DATA operations_avx2<>+304(SB)/8, $·mulBasis32_4_avx2(SB)
-DATA operations_avx2<>+312(SB)/8, $·mulBasis32_5_avx2(SB)
-DATA operations_avx2<>+320(SB)/8, $·mulBasis32_6_avx2(SB)
-DATA operations_avx2<>+328(SB)/8, $·sumBlocks_avx2(SB)
-DATA operations_avx2<>+456(SB)/8, $·sumBlocks32_avx2(SB)
-DATA operations_avx2<>+464(SB)/8, $·addPanels_avx2(SB)
-DATA operations_avx2<>+592(SB)/8, $·addPanels32_avx2(SB)
-DATA operations_avx2<>+608(SB)/8, $·rankUpdate_1_avx2(SB)
-DATA operations_avx2<>+616(SB)/8, $·rankUpdate_2_avx2(SB)
-DATA operations_avx2<>+632(SB)/8, $·rankUpdate_4_avx2(SB)
-DATA operations_avx2<>+664(SB)/8, $·rankUpdate_8_avx2(SB)
-DATA operations_avx2<>+704(SB)/8, $·panel_4_avx2(SB)
-DATA operations_avx2<>+720(SB)/8, $·panel_6_avx2(SB)
-DATA operations_avx2<>+848(SB)/8, $·panel32_6_avx2(SB)
-DATA operations_avx2<>+904(SB)/8, $·panelFew_avx2(SB)
-DATA operations_avx2<>+1032(SB)/8, $·panelFew32_avx2(SB)
-DATA operations_avx2<>+1040(SB)/8, $·copyPieces_avx2(SB)
-DATA operations_avx2<>+1048(SB)/8, $·pairPanel_avx2(SB)
-DATA operations_avx2<>+1056(SB)/8, $·transposeSquares_avx2(SB)
-DATA operations_avx2<>+1184(SB)/8, $·transposeSquares32_avx2(SB)
-DATA operations_avx2<>+1192(SB)/8, $·transposeEdge_avx2(SB)
-DATA operations_avx2<>+1328(SB)/8, $·transposeFours32_avx2(SB)
-DATA operations_avx2<>+1464(SB)/8, $·joinFew32_avx2(SB)
-DATA operations_avx2<>+1600(SB)/8, $·splitFew32_avx2(SB)
-DATA operations_avx2<>+1616(SB)/8, $·mulBasisLanes_1_avx2(SB)
-DATA operations_avx2<>+1624(SB)/8, $·mulBasisLanes_2_avx2(SB)
-DATA operations_avx2<>+1648(SB)/8, $·leastSquaresLanes_avx2(SB)
-DATA operations_avx2<>+1656(SB)/8, $·mulTransposedLanes_avx2(SB)
-DATA operations_avx2<>+1664(SB)/8, $·sumDifferences_avx2(SB)
-DATA operations_avx2<>+1672(SB)/8, $·leastSquares_avx2(SB)
-DATA operations_avx2<>+1680(SB)/8, $·residual_avx2(SB)
-DATA operations_avx2<>+1688(SB)/8, $·rotate_avx2(SB)
-DATA operations_avx2<>+1704(SB)/8, $·rowDots_1_avx2(SB)
-DATA operations_avx2<>+1728(SB)/8, $·rowDots_4_avx2(SB)
-DATA operations_avx2<>+1744(SB)/8, $·rowDots_6_avx2(SB)
-DATA operations_avx2<>+1832(SB)/8, $·rowDots32_1_avx2(SB)
-DATA operations_avx2<>+1856(SB)/8, $·rowDots32_4_avx2(SB)
-DATA operations_avx2<>+1888(SB)/8, $·rowDots32_8_avx2(SB)
-DATA operations_avx2<>+1904(SB)/8, $·addRows_1_avx2(SB)
-DATA operations_avx2<>+1928(SB)/8, $·addRows_4_avx2(SB)
-DATA operations_avx2<>+1960(SB)/8, $·addRows_8_avx2(SB)
-DATA operations_avx2<>+2032(SB)/8, $·addRows32_1_avx2(SB)
-DATA operations_avx2<>+2056(SB)/8, $·addRows32_4_avx2(SB)
-DATA operations_avx2<>+2088(SB)/8, $·addRows32_8_avx2(SB)
-DATA operations_avx2<>+2104(SB)/8, $·addOuter_1_avx2(SB)
-DATA operations_avx2<>+2128(SB)/8, $·addOuter_4_avx2(SB)
-DATA operations_avx2<>+2232(SB)/8, $·addOuter32_1_avx2(SB)
-DATA operations_avx2<>+2256(SB)/8, $·addOuter32_4_avx2(SB)
-DATA operations_avx2<>+2264(SB)/8, $·sumColumns_avx2(SB)
-DATA operations_avx2<>+2392(SB)/8, $·sumColumns32_avx2(SB)
-DATA operations_avx2<>+2400(SB)/8, $·dotDouble_avx2(SB)
-DATA operations_avx2<>+2408(SB)/8, $·axpyDouble_avx2(SB)
-DATA operations_avx2<>+2416(SB)/8, $·axpySingle_avx2(SB)
-DATA operations_avx2<>+2424(SB)/8, $·dotSingle_avx2(SB)
-DATA operations_avx2<>+2448(SB)/8, $·rowDotPairs_2_avx2(SB)
-DATA operations_avx2<>+2456(SB)/8, $·rowDotPairs_3_avx2(SB)
-DATA operations_avx2<>+2592(SB)/8, $·rowDotPairs32_4_avx2(SB)
-DATA operations_avx2<>+2608(SB)/8, $·addRowPairs_1_avx2(SB)
-DATA operations_avx2<>+2632(SB)/8, $·addRowPairs_4_avx2(SB)
-DATA operations_avx2<>+2736(SB)/8, $·addRowPairs32_1_avx2(SB)
-DATA operations_avx2<>+2760(SB)/8, $·addRowPairs32_4_avx2(SB)
-DATA operations_avx2<>+2776(SB)/8, $·addOuterPairs_1_avx2(SB)
-DATA operations_avx2<>+2800(SB)/8, $·addOuterPairs_4_avx2(SB)
-DATA operations_avx2<>+2904(SB)/8, $·addOuterPairs32_1_avx2(SB)
-DATA operations_avx2<>+2928(SB)/8, $·addOuterPairs32_4_avx2(SB)
-DATA operations_avx2<>+2936(SB)/8, $·rowProducts_avx2(SB)
-DATA operations_avx2<>+3064(SB)/8, $·rowProducts32_avx2(SB)
-DATA operations_avx2<>+3080(SB)/8, $·spanDots_1_avx2(SB)
-DATA operations_avx2<>+3088(SB)/8, $·spanDots_2_avx2(SB)
-DATA operations_avx2<>+3208(SB)/8, $·spanDots32_1_avx2(SB)
-DATA operations_avx2<>+3216(SB)/8, $·spanDots32_2_avx2(SB)
-DATA operations_avx2<>+3232(SB)/8, $·spanAdd_1_avx2(SB)
-DATA operations_avx2<>+3240(SB)/8, $·spanAdd_2_avx2(SB)
-DATA operations_avx2<>+3360(SB)/8, $·spanAdd32_1_avx2(SB)
-DATA operations_avx2<>+3368(SB)/8, $·spanAdd32_2_avx2(SB)
-DATA operations_avx2<>+3384(SB)/8, $·spanBoth_1_avx2(SB)
-DATA operations_avx2<>+3392(SB)/8, $·spanBoth_2_avx2(SB)
-DATA operations_avx2<>+3512(SB)/8, $·spanBoth32_1_avx2(SB)
-DATA operations_avx2<>+3520(SB)/8, $·spanBoth32_2_avx2(SB)
-DATA operations_avx2<>+3536(SB)/8, $·spanOuter_1_avx2(SB)
-DATA operations_avx2<>+3544(SB)/8, $·spanOuter_2_avx2(SB)
-DATA operations_avx2<>+3560(SB)/8, $·spanOuter_4_avx2(SB)
-DATA operations_avx2<>+3664(SB)/8, $·spanOuter32_1_avx2(SB)
-DATA operations_avx2<>+3672(SB)/8, $·spanOuter32_2_avx2(SB)
-DATA operations_avx2<>+3688(SB)/8, $·spanOuter32_4_avx2(SB)
-DATA operations_avx2<>+3704(SB)/8, $·spanSolve_1_avx2(SB)
-DATA operations_avx2<>+3832(SB)/8, $·spanSolve32_1_avx2(SB)
-DATA operations_avx2<>+3840(SB)/8, $·packComplex_avx2(SB)
-DATA operations_avx2<>+3968(SB)/8, $·packComplex32_avx2(SB)
-DATA operations_avx2<>+3976(SB)/8, $·turnPairs_avx2(SB)
-DATA operations_avx2<>+4104(SB)/8, $·turnPairs32_avx2(SB)
-DATA operations_avx2<>+4112(SB)/8, $·combinePairs_avx2(SB)
-DATA operations_avx2<>+4240(SB)/8, $·combinePairs32_avx2(SB)
-DATA operations_avx2<>+4248(SB)/8, $·splitPairs_avx2(SB)
-DATA operations_avx2<>+4376(SB)/8, $·splitPairs32_avx2(SB)
-DATA operations_avx2<>+4384(SB)/8, $·transposeComplex_avx2(SB)
-DATA operations_avx2<>+4392(SB)/8, $·gatherPairs_avx2(SB)
-DATA operations_avx2<>+4520(SB)/8, $·gatherPairs32_avx2(SB)
-DATA operations_avx2<>+4528(SB)/8, $·scalePairs_avx2(SB)
-DATA operations_avx2<>+4656(SB)/8, $·scalePairs32_avx2(SB)
-DATA operations_avx2<>+4664(SB)/8, $·narrowColumns_avx2(SB)
-DATA operations_avx2<>+4792(SB)/8, $·narrowColumns32_avx2(SB)
-DATA operations_avx2<>+4800(SB)/8, $·narrowRows_avx2(SB)
-DATA operations_avx2<>+4928(SB)/8, $·narrowRows32_avx2(SB)
-DATA operations_avx2<>+4936(SB)/8, $·narrowPairs_avx2(SB)
-DATA operations_avx2<>+5064(SB)/8, $·narrowPairs32_avx2(SB)
-DATA operations_avx2<>+5072(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx2<>+5208(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx2<>+5216(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx2<>+5344(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx2<>+5352(SB)/8, $·scale_avx2(SB)
-DATA operations_avx2<>+5480(SB)/8, $·scale32_avx2(SB)
-DATA operations_avx2<>+5496(SB)/8, $·symmetricRows_1_avx2(SB)
-DATA operations_avx2<>+5504(SB)/8, $·symmetricRows_2_avx2(SB)
-DATA operations_avx2<>+5512(SB)/8, $·symmetricRows_3_avx2(SB)
-DATA operations_avx2<>+5520(SB)/8, $·symmetricRows_4_avx2(SB)
-DATA operations_avx2<>+5624(SB)/8, $·symmetricRows32_1_avx2(SB)
-DATA operations_avx2<>+5632(SB)/8, $·symmetricRows32_2_avx2(SB)
-DATA operations_avx2<>+5640(SB)/8, $·symmetricRows32_3_avx2(SB)
-DATA operations_avx2<>+5648(SB)/8, $·symmetricRows32_4_avx2(SB)
-DATA operations_avx2<>+5664(SB)/8, $·reflect_1_avx2(SB)
-DATA operations_avx2<>+5672(SB)/8, $·reflect_2_avx2(SB)
-DATA operations_avx2<>+5680(SB)/8, $·reflect_3_avx2(SB)
-DATA operations_avx2<>+5688(SB)/8, $·reflect_4_avx2(SB)
-DATA operations_avx2<>+5696(SB)/8, $·addComplex_avx2(SB)
-DATA operations_avx2<>+5824(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx2<>+5832(SB)/8, $·timesComplex_avx2(SB)
-DATA operations_avx2<>+5960(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx2<>+5968(SB)/8, $·dotComplex_avx2(SB)
-DATA operations_avx2<>+6096(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx2<>+6104(SB)/8, $·turn_avx2(SB)
-DATA operations_avx2<>+6232(SB)/8, $·turn32_avx2(SB)
-DATA operations_avx2<>+6240(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx2<>+6368(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx2<>+6376(SB)/8, $·largestPair_avx2(SB)
-DATA operations_avx2<>+6504(SB)/8, $·largestPair32_avx2(SB)
-DATA operations_avx2<>+6512(SB)/8, $·swap_avx2(SB)
-DATA operations_avx2<>+6640(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx2<>+6656(SB)/8, $·solveRows_1_avx2(SB)
-DATA operations_avx2<>+6664(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx2<>+6672(SB)/8, $·solveRows_3_avx2(SB)
-DATA operations_avx2<>+6680(SB)/8, $·solveRows_4_avx2(SB)
-DATA operations_avx2<>+6784(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx2<>+6792(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx2<>+6800(SB)/8, $·solveRows32_3_avx2(SB)
-DATA operations_avx2<>+6808(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx2<>+6840(SB)/8, $·solveRows32_8_avx2(SB)
-DATA operations_avx2<>+6856(SB)/8, $·multiplyRows_1_avx2(SB)
-DATA operations_avx2<>+6864(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx2<>+6872(SB)/8, $·multiplyRows_3_avx2(SB)
-DATA operations_avx2<>+6880(SB)/8, $·multiplyRows_4_avx2(SB)
-DATA operations_avx2<>+6984(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx2<>+6992(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx2<>+7000(SB)/8, $·multiplyRows32_3_avx2(SB)
-DATA operations_avx2<>+7008(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx2<>+7040(SB)/8, $·multiplyRows32_8_avx2(SB)
-DATA operations_avx2<>+7048(SB)/8, $·solveFew_avx2(SB)
-DATA operations_avx2<>+7064(SB)/8, $·solvePairs_1_avx2(SB)
-DATA operations_avx2<>+7072(SB)/8, $·solvePairs_2_avx2(SB)
-DATA operations_avx2<>+7080(SB)/8, $·solvePairs_3_avx2(SB)
-DATA operations_avx2<>+7088(SB)/8, $·solvePairs_4_avx2(SB)
-DATA operations_avx2<>+7192(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx2<>+7200(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx2<>+7208(SB)/8, $·solvePairs32_3_avx2(SB)
-DATA operations_avx2<>+7216(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx2<>+7248(SB)/8, $·solvePairs32_8_avx2(SB)
-DATA operations_avx2<>+7264(SB)/8, $·multiplyPairs_1_avx2(SB)
-DATA operations_avx2<>+7272(SB)/8, $·multiplyPairs_2_avx2(SB)
-DATA operations_avx2<>+7280(SB)/8, $·multiplyPairs_3_avx2(SB)
-DATA operations_avx2<>+7288(SB)/8, $·multiplyPairs_4_avx2(SB)
-DATA operations_avx2<>+7392(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx2<>+7400(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx2<>+7408(SB)/8, $·multiplyPairs32_3_avx2(SB)
-DATA operations_avx2<>+7416(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx2<>+7448(SB)/8, $·multiplyPairs32_8_avx2(SB)
-DATA operations_avx2<>+7456(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx2<>+7584(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx2<>+7592(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx2<>+7720(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx2<>+7728(SB)/8, $·solveUpper_avx2(SB)
-DATA operations_avx2<>+7736(SB)/8, $·fmaPeak_avx2(SB)
-GLOBL operations_avx2<>(SB), NOPTR, $7816
+DATA operations_avx2<>+56(SB)/8, $3
+DATA operations_avx2<>+64(SB)/8, $4
+DATA operations_avx2<>+72(SB)/8, $96
+DATA operations_avx2<>+160(SB)/8, $·mulBasis_1_avx2(SB)
+DATA operations_avx2<>+168(SB)/8, $·mulBasis_2_avx2(SB)
+DATA operations_avx2<>+176(SB)/8, $·mulBasis_3_avx2(SB)
+DATA operations_avx2<>+184(SB)/8, $·mulBasis_4_avx2(SB)
+DATA operations_avx2<>+192(SB)/8, $·mulBasis_5_avx2(SB)
+DATA operations_avx2<>+200(SB)/8, $·mulBasis_6_avx2(SB)
+DATA operations_avx2<>+288(SB)/8, $·mulBasis32_1_avx2(SB)
+DATA operations_avx2<>+296(SB)/8, $·mulBasis32_2_avx2(SB)
+DATA operations_avx2<>+304(SB)/8, $·mulBasis32_3_avx2(SB)
+DATA operations_avx2<>+312(SB)/8, $·mulBasis32_4_avx2(SB)
+DATA operations_avx2<>+320(SB)/8, $·mulBasis32_5_avx2(SB)
+DATA operations_avx2<>+328(SB)/8, $·mulBasis32_6_avx2(SB)
+DATA operations_avx2<>+336(SB)/8, $·sumBlocks_avx2(SB)
+DATA operations_avx2<>+464(SB)/8, $·sumBlocks32_avx2(SB)
+DATA operations_avx2<>+472(SB)/8, $·addPanels_avx2(SB)
+DATA operations_avx2<>+600(SB)/8, $·addPanels32_avx2(SB)
+DATA operations_avx2<>+616(SB)/8, $·rankUpdate_1_avx2(SB)
+DATA operations_avx2<>+624(SB)/8, $·rankUpdate_2_avx2(SB)
+DATA operations_avx2<>+640(SB)/8, $·rankUpdate_4_avx2(SB)
+DATA operations_avx2<>+672(SB)/8, $·rankUpdate_8_avx2(SB)
+DATA operations_avx2<>+712(SB)/8, $·panel_4_avx2(SB)
+DATA operations_avx2<>+728(SB)/8, $·panel_6_avx2(SB)
+DATA operations_avx2<>+856(SB)/8, $·panel32_6_avx2(SB)
+DATA operations_avx2<>+912(SB)/8, $·panelFew_avx2(SB)
+DATA operations_avx2<>+1040(SB)/8, $·panelFew32_avx2(SB)
+DATA operations_avx2<>+1048(SB)/8, $·fewPairs_avx2(SB)
+DATA operations_avx2<>+1176(SB)/8, $·fewPairs32_avx2(SB)
+DATA operations_avx2<>+1184(SB)/8, $·copyPieces_avx2(SB)
+DATA operations_avx2<>+1192(SB)/8, $·pairPanel_avx2(SB)
+DATA operations_avx2<>+1200(SB)/8, $·transposeSquares_avx2(SB)
+DATA operations_avx2<>+1328(SB)/8, $·transposeSquares32_avx2(SB)
+DATA operations_avx2<>+1336(SB)/8, $·transposeEdge_avx2(SB)
+DATA operations_avx2<>+1472(SB)/8, $·transposeFours32_avx2(SB)
+DATA operations_avx2<>+1608(SB)/8, $·joinFew32_avx2(SB)
+DATA operations_avx2<>+1744(SB)/8, $·splitFew32_avx2(SB)
+DATA operations_avx2<>+1760(SB)/8, $·mulBasisLanes_1_avx2(SB)
+DATA operations_avx2<>+1768(SB)/8, $·mulBasisLanes_2_avx2(SB)
+DATA operations_avx2<>+1792(SB)/8, $·leastSquaresLanes_avx2(SB)
+DATA operations_avx2<>+1800(SB)/8, $·mulTransposedLanes_avx2(SB)
+DATA operations_avx2<>+1808(SB)/8, $·sumDifferences_avx2(SB)
+DATA operations_avx2<>+1816(SB)/8, $·leastSquares_avx2(SB)
+DATA operations_avx2<>+1824(SB)/8, $·residual_avx2(SB)
+DATA operations_avx2<>+1832(SB)/8, $·rotate_avx2(SB)
+DATA operations_avx2<>+1848(SB)/8, $·rowDots_1_avx2(SB)
+DATA operations_avx2<>+1872(SB)/8, $·rowDots_4_avx2(SB)
+DATA operations_avx2<>+1888(SB)/8, $·rowDots_6_avx2(SB)
+DATA operations_avx2<>+1976(SB)/8, $·rowDots32_1_avx2(SB)
+DATA operations_avx2<>+2000(SB)/8, $·rowDots32_4_avx2(SB)
+DATA operations_avx2<>+2032(SB)/8, $·rowDots32_8_avx2(SB)
+DATA operations_avx2<>+2048(SB)/8, $·addRows_1_avx2(SB)
+DATA operations_avx2<>+2072(SB)/8, $·addRows_4_avx2(SB)
+DATA operations_avx2<>+2104(SB)/8, $·addRows_8_avx2(SB)
+DATA operations_avx2<>+2176(SB)/8, $·addRows32_1_avx2(SB)
+DATA operations_avx2<>+2200(SB)/8, $·addRows32_4_avx2(SB)
+DATA operations_avx2<>+2232(SB)/8, $·addRows32_8_avx2(SB)
+DATA operations_avx2<>+2248(SB)/8, $·addOuter_1_avx2(SB)
+DATA operations_avx2<>+2272(SB)/8, $·addOuter_4_avx2(SB)
+DATA operations_avx2<>+2376(SB)/8, $·addOuter32_1_avx2(SB)
+DATA operations_avx2<>+2400(SB)/8, $·addOuter32_4_avx2(SB)
+DATA operations_avx2<>+2408(SB)/8, $·sumColumns_avx2(SB)
+DATA operations_avx2<>+2536(SB)/8, $·sumColumns32_avx2(SB)
+DATA operations_avx2<>+2544(SB)/8, $·dotDouble_avx2(SB)
+DATA operations_avx2<>+2552(SB)/8, $·axpyDouble_avx2(SB)
+DATA operations_avx2<>+2560(SB)/8, $·axpySingle_avx2(SB)
+DATA operations_avx2<>+2568(SB)/8, $·dotSingle_avx2(SB)
+DATA operations_avx2<>+2592(SB)/8, $·rowDotPairs_2_avx2(SB)
+DATA operations_avx2<>+2600(SB)/8, $·rowDotPairs_3_avx2(SB)
+DATA operations_avx2<>+2736(SB)/8, $·rowDotPairs32_4_avx2(SB)
+DATA operations_avx2<>+2752(SB)/8, $·addRowPairs_1_avx2(SB)
+DATA operations_avx2<>+2776(SB)/8, $·addRowPairs_4_avx2(SB)
+DATA operations_avx2<>+2880(SB)/8, $·addRowPairs32_1_avx2(SB)
+DATA operations_avx2<>+2904(SB)/8, $·addRowPairs32_4_avx2(SB)
+DATA operations_avx2<>+2920(SB)/8, $·addOuterPairs_1_avx2(SB)
+DATA operations_avx2<>+2944(SB)/8, $·addOuterPairs_4_avx2(SB)
+DATA operations_avx2<>+3048(SB)/8, $·addOuterPairs32_1_avx2(SB)
+DATA operations_avx2<>+3072(SB)/8, $·addOuterPairs32_4_avx2(SB)
+DATA operations_avx2<>+3080(SB)/8, $·rowProducts_avx2(SB)
+DATA operations_avx2<>+3208(SB)/8, $·rowProducts32_avx2(SB)
+DATA operations_avx2<>+3224(SB)/8, $·spanDots_1_avx2(SB)
+DATA operations_avx2<>+3232(SB)/8, $·spanDots_2_avx2(SB)
+DATA operations_avx2<>+3352(SB)/8, $·spanDots32_1_avx2(SB)
+DATA operations_avx2<>+3360(SB)/8, $·spanDots32_2_avx2(SB)
+DATA operations_avx2<>+3376(SB)/8, $·spanAdd_1_avx2(SB)
+DATA operations_avx2<>+3384(SB)/8, $·spanAdd_2_avx2(SB)
+DATA operations_avx2<>+3504(SB)/8, $·spanAdd32_1_avx2(SB)
+DATA operations_avx2<>+3512(SB)/8, $·spanAdd32_2_avx2(SB)
+DATA operations_avx2<>+3528(SB)/8, $·spanBoth_1_avx2(SB)
+DATA operations_avx2<>+3536(SB)/8, $·spanBoth_2_avx2(SB)
+DATA operations_avx2<>+3656(SB)/8, $·spanBoth32_1_avx2(SB)
+DATA operations_avx2<>+3664(SB)/8, $·spanBoth32_2_avx2(SB)
+DATA operations_avx2<>+3680(SB)/8, $·spanOuter_1_avx2(SB)
+DATA operations_avx2<>+3688(SB)/8, $·spanOuter_2_avx2(SB)
+DATA operations_avx2<>+3704(SB)/8, $·spanOuter_4_avx2(SB)
+DATA operations_avx2<>+3808(SB)/8, $·spanOuter32_1_avx2(SB)
+DATA operations_avx2<>+3816(SB)/8, $·spanOuter32_2_avx2(SB)
+DATA operations_avx2<>+3832(SB)/8, $·spanOuter32_4_avx2(SB)
+DATA operations_avx2<>+3848(SB)/8, $·spanSolve_1_avx2(SB)
+DATA operations_avx2<>+3976(SB)/8, $·spanSolve32_1_avx2(SB)
+DATA operations_avx2<>+3984(SB)/8, $·packComplex_avx2(SB)
+DATA operations_avx2<>+4112(SB)/8, $·packComplex32_avx2(SB)
+DATA operations_avx2<>+4120(SB)/8, $·turnPairs_avx2(SB)
+DATA operations_avx2<>+4248(SB)/8, $·turnPairs32_avx2(SB)
+DATA operations_avx2<>+4256(SB)/8, $·combinePairs_avx2(SB)
+DATA operations_avx2<>+4384(SB)/8, $·combinePairs32_avx2(SB)
+DATA operations_avx2<>+4392(SB)/8, $·splitPairs_avx2(SB)
+DATA operations_avx2<>+4520(SB)/8, $·splitPairs32_avx2(SB)
+DATA operations_avx2<>+4528(SB)/8, $·transposeComplex_avx2(SB)
+DATA operations_avx2<>+4536(SB)/8, $·gatherPairs_avx2(SB)
+DATA operations_avx2<>+4664(SB)/8, $·gatherPairs32_avx2(SB)
+DATA operations_avx2<>+4672(SB)/8, $·scalePairs_avx2(SB)
+DATA operations_avx2<>+4800(SB)/8, $·scalePairs32_avx2(SB)
+DATA operations_avx2<>+4808(SB)/8, $·narrowColumns_avx2(SB)
+DATA operations_avx2<>+4936(SB)/8, $·narrowColumns32_avx2(SB)
+DATA operations_avx2<>+4944(SB)/8, $·narrowRows_avx2(SB)
+DATA operations_avx2<>+5072(SB)/8, $·narrowRows32_avx2(SB)
+DATA operations_avx2<>+5080(SB)/8, $·narrowPairs_avx2(SB)
+DATA operations_avx2<>+5208(SB)/8, $·narrowPairs32_avx2(SB)
+DATA operations_avx2<>+5216(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx2<>+5352(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx2<>+5360(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx2<>+5488(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx2<>+5496(SB)/8, $·scale_avx2(SB)
+DATA operations_avx2<>+5624(SB)/8, $·scale32_avx2(SB)
+DATA operations_avx2<>+5640(SB)/8, $·symmetricRows_1_avx2(SB)
+DATA operations_avx2<>+5648(SB)/8, $·symmetricRows_2_avx2(SB)
+DATA operations_avx2<>+5656(SB)/8, $·symmetricRows_3_avx2(SB)
+DATA operations_avx2<>+5664(SB)/8, $·symmetricRows_4_avx2(SB)
+DATA operations_avx2<>+5768(SB)/8, $·symmetricRows32_1_avx2(SB)
+DATA operations_avx2<>+5776(SB)/8, $·symmetricRows32_2_avx2(SB)
+DATA operations_avx2<>+5784(SB)/8, $·symmetricRows32_3_avx2(SB)
+DATA operations_avx2<>+5792(SB)/8, $·symmetricRows32_4_avx2(SB)
+DATA operations_avx2<>+5808(SB)/8, $·reflect_1_avx2(SB)
+DATA operations_avx2<>+5816(SB)/8, $·reflect_2_avx2(SB)
+DATA operations_avx2<>+5824(SB)/8, $·reflect_3_avx2(SB)
+DATA operations_avx2<>+5832(SB)/8, $·reflect_4_avx2(SB)
+DATA operations_avx2<>+5840(SB)/8, $·addComplex_avx2(SB)
+DATA operations_avx2<>+5968(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx2<>+5976(SB)/8, $·timesComplex_avx2(SB)
+DATA operations_avx2<>+6104(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx2<>+6112(SB)/8, $·dotComplex_avx2(SB)
+DATA operations_avx2<>+6240(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx2<>+6248(SB)/8, $·turn_avx2(SB)
+DATA operations_avx2<>+6376(SB)/8, $·turn32_avx2(SB)
+DATA operations_avx2<>+6384(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx2<>+6512(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx2<>+6520(SB)/8, $·largestPair_avx2(SB)
+DATA operations_avx2<>+6648(SB)/8, $·largestPair32_avx2(SB)
+DATA operations_avx2<>+6656(SB)/8, $·swap_avx2(SB)
+DATA operations_avx2<>+6784(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx2<>+6800(SB)/8, $·solveRows_1_avx2(SB)
+DATA operations_avx2<>+6808(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx2<>+6816(SB)/8, $·solveRows_3_avx2(SB)
+DATA operations_avx2<>+6824(SB)/8, $·solveRows_4_avx2(SB)
+DATA operations_avx2<>+6928(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx2<>+6936(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx2<>+6944(SB)/8, $·solveRows32_3_avx2(SB)
+DATA operations_avx2<>+6952(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx2<>+6984(SB)/8, $·solveRows32_8_avx2(SB)
+DATA operations_avx2<>+7000(SB)/8, $·multiplyRows_1_avx2(SB)
+DATA operations_avx2<>+7008(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx2<>+7016(SB)/8, $·multiplyRows_3_avx2(SB)
+DATA operations_avx2<>+7024(SB)/8, $·multiplyRows_4_avx2(SB)
+DATA operations_avx2<>+7128(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx2<>+7136(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx2<>+7144(SB)/8, $·multiplyRows32_3_avx2(SB)
+DATA operations_avx2<>+7152(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx2<>+7184(SB)/8, $·multiplyRows32_8_avx2(SB)
+DATA operations_avx2<>+7192(SB)/8, $·solveFew_avx2(SB)
+DATA operations_avx2<>+7208(SB)/8, $·solvePairs_1_avx2(SB)
+DATA operations_avx2<>+7216(SB)/8, $·solvePairs_2_avx2(SB)
+DATA operations_avx2<>+7224(SB)/8, $·solvePairs_3_avx2(SB)
+DATA operations_avx2<>+7232(SB)/8, $·solvePairs_4_avx2(SB)
+DATA operations_avx2<>+7336(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx2<>+7344(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx2<>+7352(SB)/8, $·solvePairs32_3_avx2(SB)
+DATA operations_avx2<>+7360(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx2<>+7392(SB)/8, $·solvePairs32_8_avx2(SB)
+DATA operations_avx2<>+7408(SB)/8, $·multiplyPairs_1_avx2(SB)
+DATA operations_avx2<>+7416(SB)/8, $·multiplyPairs_2_avx2(SB)
+DATA operations_avx2<>+7424(SB)/8, $·multiplyPairs_3_avx2(SB)
+DATA operations_avx2<>+7432(SB)/8, $·multiplyPairs_4_avx2(SB)
+DATA operations_avx2<>+7536(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx2<>+7544(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx2<>+7552(SB)/8, $·multiplyPairs32_3_avx2(SB)
+DATA operations_avx2<>+7560(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx2<>+7592(SB)/8, $·multiplyPairs32_8_avx2(SB)
+DATA operations_avx2<>+7600(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx2<>+7728(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx2<>+7736(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx2<>+7864(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx2<>+7872(SB)/8, $·solveUpper_avx2(SB)
+DATA operations_avx2<>+7880(SB)/8, $·fmaPeak_avx2(SB)
+GLOBL operations_avx2<>(SB), NOPTR, $7960
 
 TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 	LEAQ operations_avx2<>(SB), AX
@@ -213,223 +216,226 @@ TEXT ·operations_avx2(SB), NOSPLIT, $0-8
 DATA operations_avx512<>+0(SB)/8, $8
 DATA operations_avx512<>+8(SB)/8, $12
 DATA operations_avx512<>+16(SB)/8, $6
-DATA operations_avx512<>+24(SB)/8, $16
-DATA operations_avx512<>+32(SB)/8, $4
-DATA operations_avx512<>+40(SB)/8, $8
-DATA operations_avx512<>+48(SB)/8, $4
+DATA operations_avx512<>+24(SB)/8, $6
+DATA operations_avx512<>+32(SB)/8, $16
+DATA operations_avx512<>+40(SB)/8, $4
+DATA operations_avx512<>+48(SB)/8, $8
 DATA operations_avx512<>+56(SB)/8, $4
-DATA operations_avx512<>+64(SB)/8, $192
-DATA operations_avx512<>+80(SB)/8, $32
+DATA operations_avx512<>+64(SB)/8, $4
+DATA operations_avx512<>+72(SB)/8, $192
 DATA operations_avx512<>+88(SB)/8, $32
 DATA operations_avx512<>+96(SB)/8, $32
 DATA operations_avx512<>+104(SB)/8, $32
 DATA operations_avx512<>+112(SB)/8, $32
 DATA operations_avx512<>+120(SB)/8, $32
-DATA operations_avx512<>+128(SB)/8, $24
+DATA operations_avx512<>+128(SB)/8, $32
 DATA operations_avx512<>+136(SB)/8, $24
-DATA operations_avx512<>+152(SB)/8, $·mulBasis_1_avx512(SB)
-DATA operations_avx512<>+160(SB)/8, $·mulBasis_2_avx512(SB)
-DATA operations_avx512<>+168(SB)/8, $·mulBasis_3_avx512(SB)
-DATA operations_avx512<>+176(SB)/8, $·mulBasis_4_avx512(SB)
-DATA operations_avx512<>+184(SB)/8, $·mulBasis_5_avx512(SB)
-DATA operations_avx512<>+192(SB)/8, $·mulBasis_6_avx512(SB)
-DATA operations_avx512<>+280(SB)/8, $·mulBasis32_1_avx512(SB)
-DATA operations_avx512<>+288(SB)/8, $·mulBasis32_2_avx512(SB)
-DATA operations_avx512<>+296(SB)/8, $·mulBasis32_3_avx512(SB)
-DATA operations_avx512<>+304(SB)/8, $·mulBasis32_4_avx512(SB)
-DATA operations_avx512<>+312(SB)/8, $·mulBasis32_5_avx512(SB)
-DATA operations_avx512<>+320(SB)/8, $·mulBasis32_6_avx512(SB)
-DATA operations_avx512<>+328(SB)/8, $·sumBlocks_avx512(SB)
-DATA operations_avx512<>+456(SB)/8, $·sumBlocks32_avx512(SB)
-DATA operations_avx512<>+464(SB)/8, $·addPanels_avx512(SB)
-DATA operations_avx512<>+592(SB)/8, $·addPanels32_avx512(SB)
-DATA operations_avx512<>+608(SB)/8, $·rankUpdate_1_avx512(SB)
-DATA operations_avx512<>+616(SB)/8, $·rankUpdate_2_avx512(SB)
-DATA operations_avx512<>+632(SB)/8, $·rankUpdate_4_avx512(SB)
-DATA operations_avx512<>+664(SB)/8, $·rankUpdate_8_avx512(SB)
-DATA operations_avx512<>+704(SB)/8, $·panel_4_avx512(SB)
-DATA operations_avx512<>+768(SB)/8, $·panel_12_avx512(SB)
-DATA operations_avx512<>+896(SB)/8, $·panel32_12_avx512(SB)
-DATA operations_avx512<>+904(SB)/8, $·panelFew_avx512(SB)
-DATA operations_avx512<>+1032(SB)/8, $·panelFew32_avx512(SB)
-DATA operations_avx512<>+1040(SB)/8, $·copyPieces_avx512(SB)
-DATA operations_avx512<>+1048(SB)/8, $·pairPanel_avx512(SB)
-DATA operations_avx512<>+1056(SB)/8, $·transposeSquares_avx512(SB)
-DATA operations_avx512<>+1184(SB)/8, $·transposeSquares32_avx2(SB)
-DATA operations_avx512<>+1192(SB)/8, $·transposeEdge_avx512(SB)
-DATA operations_avx512<>+1328(SB)/8, $·transposeFours32_avx2(SB)
-DATA operations_avx512<>+1464(SB)/8, $·joinFew32_avx2(SB)
-DATA operations_avx512<>+1600(SB)/8, $·splitFew32_avx2(SB)
-DATA operations_avx512<>+1616(SB)/8, $·mulBasisLanes_1_avx512(SB)
-DATA operations_avx512<>+1624(SB)/8, $·mulBasisLanes_2_avx512(SB)
-DATA operations_avx512<>+1632(SB)/8, $·mulBasisLanes_3_avx512(SB)
-DATA operations_avx512<>+1640(SB)/8, $·mulBasisLanes_4_avx512(SB)
-DATA operations_avx512<>+1648(SB)/8, $·leastSquaresLanes_avx512(SB)
-DATA operations_avx512<>+1656(SB)/8, $·mulTransposedLanes_avx512(SB)
-DATA operations_avx512<>+1664(SB)/8, $·sumDifferences_avx512(SB)
-DATA operations_avx512<>+1672(SB)/8, $·leastSquares_avx512(SB)
-DATA operations_avx512<>+1680(SB)/8, $·residual_avx512(SB)
-DATA operations_avx512<>+1688(SB)/8, $·rotate_avx512(SB)
-DATA operations_avx512<>+1704(SB)/8, $·rowDots_1_avx512(SB)
-DATA operations_avx512<>+1728(SB)/8, $·rowDots_4_avx512(SB)
-DATA operations_avx512<>+1760(SB)/8, $·rowDots_8_avx512(SB)
-DATA operations_avx512<>+1832(SB)/8, $·rowDots32_1_avx2(SB)
-DATA operations_avx512<>+1856(SB)/8, $·rowDots32_4_avx2(SB)
-DATA operations_avx512<>+1888(SB)/8, $·rowDots32_8_avx2(SB)
-DATA operations_avx512<>+1904(SB)/8, $·addRows_1_avx512(SB)
-DATA operations_avx512<>+1928(SB)/8, $·addRows_4_avx512(SB)
-DATA operations_avx512<>+1960(SB)/8, $·addRows_8_avx512(SB)
-DATA operations_avx512<>+2032(SB)/8, $·addRows32_1_avx2(SB)
-DATA operations_avx512<>+2056(SB)/8, $·addRows32_4_avx2(SB)
-DATA operations_avx512<>+2088(SB)/8, $·addRows32_8_avx2(SB)
-DATA operations_avx512<>+2104(SB)/8, $·addOuter_1_avx2(SB)
-DATA operations_avx512<>+2128(SB)/8, $·addOuter_4_avx2(SB)
-DATA operations_avx512<>+2232(SB)/8, $·addOuter32_1_avx2(SB)
-DATA operations_avx512<>+2256(SB)/8, $·addOuter32_4_avx2(SB)
-DATA operations_avx512<>+2264(SB)/8, $·sumColumns_avx512(SB)
-DATA operations_avx512<>+2392(SB)/8, $·sumColumns32_avx2(SB)
-DATA operations_avx512<>+2400(SB)/8, $·dotDouble_avx512(SB)
-DATA operations_avx512<>+2408(SB)/8, $·axpyDouble_avx512(SB)
-DATA operations_avx512<>+2416(SB)/8, $·axpySingle_avx512(SB)
-DATA operations_avx512<>+2424(SB)/8, $·dotSingle_avx2(SB)
-DATA operations_avx512<>+2464(SB)/8, $·rowDotPairs_4_avx512(SB)
-DATA operations_avx512<>+2496(SB)/8, $·rowDotPairs_8_avx512(SB)
-DATA operations_avx512<>+2592(SB)/8, $·rowDotPairs32_4_avx2(SB)
-DATA operations_avx512<>+2608(SB)/8, $·addRowPairs_1_avx512(SB)
-DATA operations_avx512<>+2632(SB)/8, $·addRowPairs_4_avx512(SB)
-DATA operations_avx512<>+2736(SB)/8, $·addRowPairs32_1_avx2(SB)
-DATA operations_avx512<>+2760(SB)/8, $·addRowPairs32_4_avx2(SB)
-DATA operations_avx512<>+2776(SB)/8, $·addOuterPairs_1_avx512(SB)
-DATA operations_avx512<>+2800(SB)/8, $·addOuterPairs_4_avx512(SB)
-DATA operations_avx512<>+2904(SB)/8, $·addOuterPairs32_1_avx2(SB)
-DATA operations_avx512<>+2928(SB)/8, $·addOuterPairs32_4_avx2(SB)
-DATA operations_avx512<>+2936(SB)/8, $·rowProducts_avx512(SB)
-DATA operations_avx512<>+3064(SB)/8, $·rowProducts32_avx512(SB)
-DATA operations_avx512<>+3080(SB)/8, $·spanDots_1_avx512(SB)
-DATA operations_avx512<>+3088(SB)/8, $·spanDots_2_avx512(SB)
-DATA operations_avx512<>+3208(SB)/8, $·spanDots32_1_avx2(SB)
-DATA operations_avx512<>+3216(SB)/8, $·spanDots32_2_avx2(SB)
-DATA operations_avx512<>+3232(SB)/8, $·spanAdd_1_avx512(SB)
-DATA operations_avx512<>+3240(SB)/8, $·spanAdd_2_avx512(SB)
-DATA operations_avx512<>+3360(SB)/8, $·spanAdd32_1_avx2(SB)
-DATA operations_avx512<>+3368(SB)/8, $·spanAdd32_2_avx2(SB)
-DATA operations_avx512<>+3384(SB)/8, $·spanBoth_1_avx512(SB)
-DATA operations_avx512<>+3392(SB)/8, $·spanBoth_2_avx512(SB)
-DATA operations_avx512<>+3512(SB)/8, $·spanBoth32_1_avx2(SB)
-DATA operations_avx512<>+3520(SB)/8, $·spanBoth32_2_avx2(SB)
-DATA operations_avx512<>+3536(SB)/8, $·spanOuter_1_avx512(SB)
-DATA operations_avx512<>+3544(SB)/8, $·spanOuter_2_avx512(SB)
-DATA operations_avx512<>+3560(SB)/8, $·spanOuter_4_avx512(SB)
-DATA operations_avx512<>+3664(SB)/8, $·spanOuter32_1_avx2(SB)
-DATA operations_avx512<>+3672(SB)/8, $·spanOuter32_2_avx2(SB)
-DATA operations_avx512<>+3688(SB)/8, $·spanOuter32_4_avx2(SB)
-DATA operations_avx512<>+3704(SB)/8, $·spanSolve_1_avx512(SB)
-DATA operations_avx512<>+3832(SB)/8, $·spanSolve32_1_avx2(SB)
-DATA operations_avx512<>+3840(SB)/8, $·packComplex_avx2(SB)
-DATA operations_avx512<>+3968(SB)/8, $·packComplex32_avx2(SB)
-DATA operations_avx512<>+3976(SB)/8, $·turnPairs_avx2(SB)
-DATA operations_avx512<>+4104(SB)/8, $·turnPairs32_avx2(SB)
-DATA operations_avx512<>+4112(SB)/8, $·combinePairs_avx2(SB)
-DATA operations_avx512<>+4240(SB)/8, $·combinePairs32_avx2(SB)
-DATA operations_avx512<>+4248(SB)/8, $·splitPairs_avx2(SB)
-DATA operations_avx512<>+4376(SB)/8, $·splitPairs32_avx2(SB)
-DATA operations_avx512<>+4384(SB)/8, $·transposeComplex_avx2(SB)
-DATA operations_avx512<>+4392(SB)/8, $·gatherPairs_avx2(SB)
-DATA operations_avx512<>+4520(SB)/8, $·gatherPairs32_avx2(SB)
-DATA operations_avx512<>+4528(SB)/8, $·scalePairs_avx2(SB)
-DATA operations_avx512<>+4656(SB)/8, $·scalePairs32_avx2(SB)
-DATA operations_avx512<>+4664(SB)/8, $·narrowColumns_avx2(SB)
-DATA operations_avx512<>+4792(SB)/8, $·narrowColumns32_avx2(SB)
-DATA operations_avx512<>+4800(SB)/8, $·narrowRows_avx2(SB)
-DATA operations_avx512<>+4928(SB)/8, $·narrowRows32_avx2(SB)
-DATA operations_avx512<>+4936(SB)/8, $·narrowPairs_avx2(SB)
-DATA operations_avx512<>+5064(SB)/8, $·narrowPairs32_avx2(SB)
-DATA operations_avx512<>+5072(SB)/8, $·addAbs_avx2(SB)
-DATA operations_avx512<>+5208(SB)/8, $·squares32_avx2(SB)
-DATA operations_avx512<>+5216(SB)/8, $·absolutes_avx2(SB)
-DATA operations_avx512<>+5344(SB)/8, $·absolutes32_avx2(SB)
-DATA operations_avx512<>+5352(SB)/8, $·scale_avx512(SB)
-DATA operations_avx512<>+5480(SB)/8, $·scale32_avx512(SB)
-DATA operations_avx512<>+5496(SB)/8, $·symmetricRows_1_avx512(SB)
-DATA operations_avx512<>+5504(SB)/8, $·symmetricRows_2_avx512(SB)
-DATA operations_avx512<>+5624(SB)/8, $·symmetricRows32_1_avx2(SB)
-DATA operations_avx512<>+5632(SB)/8, $·symmetricRows32_2_avx2(SB)
-DATA operations_avx512<>+5640(SB)/8, $·symmetricRows32_3_avx2(SB)
-DATA operations_avx512<>+5648(SB)/8, $·symmetricRows32_4_avx2(SB)
-DATA operations_avx512<>+5664(SB)/8, $·reflect_1_avx512(SB)
-DATA operations_avx512<>+5672(SB)/8, $·reflect_2_avx512(SB)
-DATA operations_avx512<>+5680(SB)/8, $·reflect_3_avx512(SB)
-DATA operations_avx512<>+5688(SB)/8, $·reflect_4_avx512(SB)
-DATA operations_avx512<>+5696(SB)/8, $·addComplex_avx512(SB)
-DATA operations_avx512<>+5824(SB)/8, $·addComplex32_avx2(SB)
-DATA operations_avx512<>+5832(SB)/8, $·timesComplex_avx512(SB)
-DATA operations_avx512<>+5960(SB)/8, $·timesComplex32_avx2(SB)
-DATA operations_avx512<>+5968(SB)/8, $·dotComplex_avx512(SB)
-DATA operations_avx512<>+6096(SB)/8, $·dotComplex32_avx2(SB)
-DATA operations_avx512<>+6104(SB)/8, $·turn_avx512(SB)
-DATA operations_avx512<>+6232(SB)/8, $·turn32_avx2(SB)
-DATA operations_avx512<>+6240(SB)/8, $·largestIndex_avx2(SB)
-DATA operations_avx512<>+6368(SB)/8, $·largestIndex32_avx2(SB)
-DATA operations_avx512<>+6376(SB)/8, $·largestPair_avx2(SB)
-DATA operations_avx512<>+6504(SB)/8, $·largestPair32_avx2(SB)
-DATA operations_avx512<>+6512(SB)/8, $·swap_avx2(SB)
-DATA operations_avx512<>+6640(SB)/8, $·swap32_avx2(SB)
-DATA operations_avx512<>+6656(SB)/8, $·solveRows_1_avx512(SB)
-DATA operations_avx512<>+6664(SB)/8, $·solveRows_2_avx512(SB)
-DATA operations_avx512<>+6672(SB)/8, $·solveRows_3_avx512(SB)
-DATA operations_avx512<>+6680(SB)/8, $·solveRows_4_avx512(SB)
-DATA operations_avx512<>+6712(SB)/8, $·solveRows_2_avx2(SB)
-DATA operations_avx512<>+6784(SB)/8, $·solveRows32_1_avx2(SB)
-DATA operations_avx512<>+6792(SB)/8, $·solveRows32_2_avx2(SB)
-DATA operations_avx512<>+6800(SB)/8, $·solveRows32_3_avx2(SB)
-DATA operations_avx512<>+6808(SB)/8, $·solveRows32_4_avx2(SB)
-DATA operations_avx512<>+6840(SB)/8, $·solveRows32_8_avx2(SB)
-DATA operations_avx512<>+6856(SB)/8, $·multiplyRows_1_avx512(SB)
-DATA operations_avx512<>+6864(SB)/8, $·multiplyRows_2_avx512(SB)
-DATA operations_avx512<>+6872(SB)/8, $·multiplyRows_3_avx512(SB)
-DATA operations_avx512<>+6880(SB)/8, $·multiplyRows_4_avx512(SB)
-DATA operations_avx512<>+6912(SB)/8, $·multiplyRows_2_avx2(SB)
-DATA operations_avx512<>+6984(SB)/8, $·multiplyRows32_1_avx2(SB)
-DATA operations_avx512<>+6992(SB)/8, $·multiplyRows32_2_avx2(SB)
-DATA operations_avx512<>+7000(SB)/8, $·multiplyRows32_3_avx2(SB)
-DATA operations_avx512<>+7008(SB)/8, $·multiplyRows32_4_avx2(SB)
-DATA operations_avx512<>+7040(SB)/8, $·multiplyRows32_8_avx2(SB)
-DATA operations_avx512<>+7048(SB)/8, $·solveFew_avx512(SB)
-DATA operations_avx512<>+7064(SB)/8, $·solvePairs_1_avx512(SB)
-DATA operations_avx512<>+7072(SB)/8, $·solvePairs_2_avx512(SB)
-DATA operations_avx512<>+7080(SB)/8, $·solvePairs_3_avx512(SB)
-DATA operations_avx512<>+7088(SB)/8, $·solvePairs_4_avx512(SB)
-DATA operations_avx512<>+7120(SB)/8, $·solvePairs_2_avx2(SB)
-DATA operations_avx512<>+7192(SB)/8, $·solvePairs32_1_avx2(SB)
-DATA operations_avx512<>+7200(SB)/8, $·solvePairs32_2_avx2(SB)
-DATA operations_avx512<>+7208(SB)/8, $·solvePairs32_3_avx2(SB)
-DATA operations_avx512<>+7216(SB)/8, $·solvePairs32_4_avx2(SB)
-DATA operations_avx512<>+7248(SB)/8, $·solvePairs32_8_avx2(SB)
-DATA operations_avx512<>+7264(SB)/8, $·multiplyPairs_1_avx512(SB)
-DATA operations_avx512<>+7272(SB)/8, $·multiplyPairs_2_avx512(SB)
-DATA operations_avx512<>+7280(SB)/8, $·multiplyPairs_3_avx512(SB)
-DATA operations_avx512<>+7288(SB)/8, $·multiplyPairs_4_avx512(SB)
-DATA operations_avx512<>+7320(SB)/8, $·multiplyPairs_2_avx2(SB)
-DATA operations_avx512<>+7392(SB)/8, $·multiplyPairs32_1_avx2(SB)
-DATA operations_avx512<>+7400(SB)/8, $·multiplyPairs32_2_avx2(SB)
-DATA operations_avx512<>+7408(SB)/8, $·multiplyPairs32_3_avx2(SB)
-DATA operations_avx512<>+7416(SB)/8, $·multiplyPairs32_4_avx2(SB)
-DATA operations_avx512<>+7448(SB)/8, $·multiplyPairs32_8_avx2(SB)
-DATA operations_avx512<>+7456(SB)/8, $·solvePair_avx2(SB)
-DATA operations_avx512<>+7584(SB)/8, $·solvePair32_avx2(SB)
-DATA operations_avx512<>+7592(SB)/8, $·multiplyPair_avx2(SB)
-DATA operations_avx512<>+7720(SB)/8, $·multiplyPair32_avx2(SB)
-DATA operations_avx512<>+7728(SB)/8, $·solveUpper_avx512(SB)
-DATA operations_avx512<>+7736(SB)/8, $·fmaPeak_avx512(SB)
-DATA operations_avx512<>+7752(SB)/8, $·leastSquaresSmall_1_avx512(SB)
-DATA operations_avx512<>+7760(SB)/8, $·leastSquaresSmall_2_avx512(SB)
-DATA operations_avx512<>+7768(SB)/8, $·leastSquaresSmall_3_avx512(SB)
-DATA operations_avx512<>+7776(SB)/8, $·leastSquaresSmall_4_avx512(SB)
-DATA operations_avx512<>+7784(SB)/8, $·leastSquaresSmall_5_avx512(SB)
-DATA operations_avx512<>+7792(SB)/8, $·leastSquaresSmall_6_avx512(SB)
-DATA operations_avx512<>+7800(SB)/8, $·leastSquaresSmall_7_avx512(SB)
-DATA operations_avx512<>+7808(SB)/8, $·leastSquaresSmall_8_avx512(SB)
-GLOBL operations_avx512<>(SB), NOPTR, $7816
+DATA operations_avx512<>+144(SB)/8, $24
+DATA operations_avx512<>+160(SB)/8, $·mulBasis_1_avx512(SB)
+DATA operations_avx512<>+168(SB)/8, $·mulBasis_2_avx512(SB)
+DATA operations_avx512<>+176(SB)/8, $·mulBasis_3_avx512(SB)
+DATA operations_avx512<>+184(SB)/8, $·mulBasis_4_avx512(SB)
+DATA operations_avx512<>+192(SB)/8, $·mulBasis_5_avx512(SB)
+DATA operations_avx512<>+200(SB)/8, $·mulBasis_6_avx512(SB)
+DATA operations_avx512<>+288(SB)/8, $·mulBasis32_1_avx512(SB)
+DATA operations_avx512<>+296(SB)/8, $·mulBasis32_2_avx512(SB)
+DATA operations_avx512<>+304(SB)/8, $·mulBasis32_3_avx512(SB)
+DATA operations_avx512<>+312(SB)/8, $·mulBasis32_4_avx512(SB)
+DATA operations_avx512<>+320(SB)/8, $·mulBasis32_5_avx512(SB)
+DATA operations_avx512<>+328(SB)/8, $·mulBasis32_6_avx512(SB)
+DATA operations_avx512<>+336(SB)/8, $·sumBlocks_avx512(SB)
+DATA operations_avx512<>+464(SB)/8, $·sumBlocks32_avx512(SB)
+DATA operations_avx512<>+472(SB)/8, $·addPanels_avx512(SB)
+DATA operations_avx512<>+600(SB)/8, $·addPanels32_avx512(SB)
+DATA operations_avx512<>+616(SB)/8, $·rankUpdate_1_avx512(SB)
+DATA operations_avx512<>+624(SB)/8, $·rankUpdate_2_avx512(SB)
+DATA operations_avx512<>+640(SB)/8, $·rankUpdate_4_avx512(SB)
+DATA operations_avx512<>+672(SB)/8, $·rankUpdate_8_avx512(SB)
+DATA operations_avx512<>+712(SB)/8, $·panel_4_avx512(SB)
+DATA operations_avx512<>+776(SB)/8, $·panel_12_avx512(SB)
+DATA operations_avx512<>+904(SB)/8, $·panel32_12_avx512(SB)
+DATA operations_avx512<>+912(SB)/8, $·panelFew_avx512(SB)
+DATA operations_avx512<>+1040(SB)/8, $·panelFew32_avx512(SB)
+DATA operations_avx512<>+1048(SB)/8, $·fewPairs_avx512(SB)
+DATA operations_avx512<>+1176(SB)/8, $·fewPairs32_avx512(SB)
+DATA operations_avx512<>+1184(SB)/8, $·copyPieces_avx512(SB)
+DATA operations_avx512<>+1192(SB)/8, $·pairPanel_avx512(SB)
+DATA operations_avx512<>+1200(SB)/8, $·transposeSquares_avx512(SB)
+DATA operations_avx512<>+1328(SB)/8, $·transposeSquares32_avx2(SB)
+DATA operations_avx512<>+1336(SB)/8, $·transposeEdge_avx512(SB)
+DATA operations_avx512<>+1472(SB)/8, $·transposeFours32_avx2(SB)
+DATA operations_avx512<>+1608(SB)/8, $·joinFew32_avx2(SB)
+DATA operations_avx512<>+1744(SB)/8, $·splitFew32_avx2(SB)
+DATA operations_avx512<>+1760(SB)/8, $·mulBasisLanes_1_avx512(SB)
+DATA operations_avx512<>+1768(SB)/8, $·mulBasisLanes_2_avx512(SB)
+DATA operations_avx512<>+1776(SB)/8, $·mulBasisLanes_3_avx512(SB)
+DATA operations_avx512<>+1784(SB)/8, $·mulBasisLanes_4_avx512(SB)
+DATA operations_avx512<>+1792(SB)/8, $·leastSquaresLanes_avx512(SB)
+DATA operations_avx512<>+1800(SB)/8, $·mulTransposedLanes_avx512(SB)
+DATA operations_avx512<>+1808(SB)/8, $·sumDifferences_avx512(SB)
+DATA operations_avx512<>+1816(SB)/8, $·leastSquares_avx512(SB)
+DATA operations_avx512<>+1824(SB)/8, $·residual_avx512(SB)
+DATA operations_avx512<>+1832(SB)/8, $·rotate_avx512(SB)
+DATA operations_avx512<>+1848(SB)/8, $·rowDots_1_avx512(SB)
+DATA operations_avx512<>+1872(SB)/8, $·rowDots_4_avx512(SB)
+DATA operations_avx512<>+1904(SB)/8, $·rowDots_8_avx512(SB)
+DATA operations_avx512<>+1976(SB)/8, $·rowDots32_1_avx2(SB)
+DATA operations_avx512<>+2000(SB)/8, $·rowDots32_4_avx2(SB)
+DATA operations_avx512<>+2032(SB)/8, $·rowDots32_8_avx2(SB)
+DATA operations_avx512<>+2048(SB)/8, $·addRows_1_avx512(SB)
+DATA operations_avx512<>+2072(SB)/8, $·addRows_4_avx512(SB)
+DATA operations_avx512<>+2104(SB)/8, $·addRows_8_avx512(SB)
+DATA operations_avx512<>+2176(SB)/8, $·addRows32_1_avx2(SB)
+DATA operations_avx512<>+2200(SB)/8, $·addRows32_4_avx2(SB)
+DATA operations_avx512<>+2232(SB)/8, $·addRows32_8_avx2(SB)
+DATA operations_avx512<>+2248(SB)/8, $·addOuter_1_avx2(SB)
+DATA operations_avx512<>+2272(SB)/8, $·addOuter_4_avx2(SB)
+DATA operations_avx512<>+2376(SB)/8, $·addOuter32_1_avx2(SB)
+DATA operations_avx512<>+2400(SB)/8, $·addOuter32_4_avx2(SB)
+DATA operations_avx512<>+2408(SB)/8, $·sumColumns_avx512(SB)
+DATA operations_avx512<>+2536(SB)/8, $·sumColumns32_avx2(SB)
+DATA operations_avx512<>+2544(SB)/8, $·dotDouble_avx512(SB)
+DATA operations_avx512<>+2552(SB)/8, $·axpyDouble_avx512(SB)
+DATA operations_avx512<>+2560(SB)/8, $·axpySingle_avx512(SB)
+DATA operations_avx512<>+2568(SB)/8, $·dotSingle_avx2(SB)
+DATA operations_avx512<>+2608(SB)/8, $·rowDotPairs_4_avx512(SB)
+DATA operations_avx512<>+2640(SB)/8, $·rowDotPairs_8_avx512(SB)
+DATA operations_avx512<>+2736(SB)/8, $·rowDotPairs32_4_avx2(SB)
+DATA operations_avx512<>+2752(SB)/8, $·addRowPairs_1_avx512(SB)
+DATA operations_avx512<>+2776(SB)/8, $·addRowPairs_4_avx512(SB)
+DATA operations_avx512<>+2880(SB)/8, $·addRowPairs32_1_avx2(SB)
+DATA operations_avx512<>+2904(SB)/8, $·addRowPairs32_4_avx2(SB)
+DATA operations_avx512<>+2920(SB)/8, $·addOuterPairs_1_avx512(SB)
+DATA operations_avx512<>+2944(SB)/8, $·addOuterPairs_4_avx512(SB)
+DATA operations_avx512<>+3048(SB)/8, $·addOuterPairs32_1_avx2(SB)
+DATA operations_avx512<>+3072(SB)/8, $·addOuterPairs32_4_avx2(SB)
+DATA operations_avx512<>+3080(SB)/8, $·rowProducts_avx512(SB)
+DATA operations_avx512<>+3208(SB)/8, $·rowProducts32_avx512(SB)
+DATA operations_avx512<>+3224(SB)/8, $·spanDots_1_avx512(SB)
+DATA operations_avx512<>+3232(SB)/8, $·spanDots_2_avx512(SB)
+DATA operations_avx512<>+3352(SB)/8, $·spanDots32_1_avx2(SB)
+DATA operations_avx512<>+3360(SB)/8, $·spanDots32_2_avx2(SB)
+DATA operations_avx512<>+3376(SB)/8, $·spanAdd_1_avx512(SB)
+DATA operations_avx512<>+3384(SB)/8, $·spanAdd_2_avx512(SB)
+DATA operations_avx512<>+3504(SB)/8, $·spanAdd32_1_avx2(SB)
+DATA operations_avx512<>+3512(SB)/8, $·spanAdd32_2_avx2(SB)
+DATA operations_avx512<>+3528(SB)/8, $·spanBoth_1_avx512(SB)
+DATA operations_avx512<>+3536(SB)/8, $·spanBoth_2_avx512(SB)
+DATA operations_avx512<>+3656(SB)/8, $·spanBoth32_1_avx2(SB)
+DATA operations_avx512<>+3664(SB)/8, $·spanBoth32_2_avx2(SB)
+DATA operations_avx512<>+3680(SB)/8, $·spanOuter_1_avx512(SB)
+DATA operations_avx512<>+3688(SB)/8, $·spanOuter_2_avx512(SB)
+DATA operations_avx512<>+3704(SB)/8, $·spanOuter_4_avx512(SB)
+DATA operations_avx512<>+3808(SB)/8, $·spanOuter32_1_avx2(SB)
+DATA operations_avx512<>+3816(SB)/8, $·spanOuter32_2_avx2(SB)
+DATA operations_avx512<>+3832(SB)/8, $·spanOuter32_4_avx2(SB)
+DATA operations_avx512<>+3848(SB)/8, $·spanSolve_1_avx512(SB)
+DATA operations_avx512<>+3976(SB)/8, $·spanSolve32_1_avx2(SB)
+DATA operations_avx512<>+3984(SB)/8, $·packComplex_avx2(SB)
+DATA operations_avx512<>+4112(SB)/8, $·packComplex32_avx2(SB)
+DATA operations_avx512<>+4120(SB)/8, $·turnPairs_avx2(SB)
+DATA operations_avx512<>+4248(SB)/8, $·turnPairs32_avx2(SB)
+DATA operations_avx512<>+4256(SB)/8, $·combinePairs_avx2(SB)
+DATA operations_avx512<>+4384(SB)/8, $·combinePairs32_avx2(SB)
+DATA operations_avx512<>+4392(SB)/8, $·splitPairs_avx2(SB)
+DATA operations_avx512<>+4520(SB)/8, $·splitPairs32_avx2(SB)
+DATA operations_avx512<>+4528(SB)/8, $·transposeComplex_avx2(SB)
+DATA operations_avx512<>+4536(SB)/8, $·gatherPairs_avx2(SB)
+DATA operations_avx512<>+4664(SB)/8, $·gatherPairs32_avx2(SB)
+DATA operations_avx512<>+4672(SB)/8, $·scalePairs_avx2(SB)
+DATA operations_avx512<>+4800(SB)/8, $·scalePairs32_avx2(SB)
+DATA operations_avx512<>+4808(SB)/8, $·narrowColumns_avx2(SB)
+DATA operations_avx512<>+4936(SB)/8, $·narrowColumns32_avx2(SB)
+DATA operations_avx512<>+4944(SB)/8, $·narrowRows_avx2(SB)
+DATA operations_avx512<>+5072(SB)/8, $·narrowRows32_avx2(SB)
+DATA operations_avx512<>+5080(SB)/8, $·narrowPairs_avx2(SB)
+DATA operations_avx512<>+5208(SB)/8, $·narrowPairs32_avx2(SB)
+DATA operations_avx512<>+5216(SB)/8, $·addAbs_avx2(SB)
+DATA operations_avx512<>+5352(SB)/8, $·squares32_avx2(SB)
+DATA operations_avx512<>+5360(SB)/8, $·absolutes_avx2(SB)
+DATA operations_avx512<>+5488(SB)/8, $·absolutes32_avx2(SB)
+DATA operations_avx512<>+5496(SB)/8, $·scale_avx512(SB)
+DATA operations_avx512<>+5624(SB)/8, $·scale32_avx512(SB)
+DATA operations_avx512<>+5640(SB)/8, $·symmetricRows_1_avx512(SB)
+DATA operations_avx512<>+5648(SB)/8, $·symmetricRows_2_avx512(SB)
+DATA operations_avx512<>+5768(SB)/8, $·symmetricRows32_1_avx2(SB)
+DATA operations_avx512<>+5776(SB)/8, $·symmetricRows32_2_avx2(SB)
+DATA operations_avx512<>+5784(SB)/8, $·symmetricRows32_3_avx2(SB)
+DATA operations_avx512<>+5792(SB)/8, $·symmetricRows32_4_avx2(SB)
+DATA operations_avx512<>+5808(SB)/8, $·reflect_1_avx512(SB)
+DATA operations_avx512<>+5816(SB)/8, $·reflect_2_avx512(SB)
+DATA operations_avx512<>+5824(SB)/8, $·reflect_3_avx512(SB)
+DATA operations_avx512<>+5832(SB)/8, $·reflect_4_avx512(SB)
+DATA operations_avx512<>+5840(SB)/8, $·addComplex_avx512(SB)
+DATA operations_avx512<>+5968(SB)/8, $·addComplex32_avx2(SB)
+DATA operations_avx512<>+5976(SB)/8, $·timesComplex_avx512(SB)
+DATA operations_avx512<>+6104(SB)/8, $·timesComplex32_avx2(SB)
+DATA operations_avx512<>+6112(SB)/8, $·dotComplex_avx512(SB)
+DATA operations_avx512<>+6240(SB)/8, $·dotComplex32_avx2(SB)
+DATA operations_avx512<>+6248(SB)/8, $·turn_avx512(SB)
+DATA operations_avx512<>+6376(SB)/8, $·turn32_avx2(SB)
+DATA operations_avx512<>+6384(SB)/8, $·largestIndex_avx2(SB)
+DATA operations_avx512<>+6512(SB)/8, $·largestIndex32_avx2(SB)
+DATA operations_avx512<>+6520(SB)/8, $·largestPair_avx2(SB)
+DATA operations_avx512<>+6648(SB)/8, $·largestPair32_avx2(SB)
+DATA operations_avx512<>+6656(SB)/8, $·swap_avx2(SB)
+DATA operations_avx512<>+6784(SB)/8, $·swap32_avx2(SB)
+DATA operations_avx512<>+6800(SB)/8, $·solveRows_1_avx512(SB)
+DATA operations_avx512<>+6808(SB)/8, $·solveRows_2_avx512(SB)
+DATA operations_avx512<>+6816(SB)/8, $·solveRows_3_avx512(SB)
+DATA operations_avx512<>+6824(SB)/8, $·solveRows_4_avx512(SB)
+DATA operations_avx512<>+6856(SB)/8, $·solveRows_2_avx2(SB)
+DATA operations_avx512<>+6928(SB)/8, $·solveRows32_1_avx2(SB)
+DATA operations_avx512<>+6936(SB)/8, $·solveRows32_2_avx2(SB)
+DATA operations_avx512<>+6944(SB)/8, $·solveRows32_3_avx2(SB)
+DATA operations_avx512<>+6952(SB)/8, $·solveRows32_4_avx2(SB)
+DATA operations_avx512<>+6984(SB)/8, $·solveRows32_8_avx2(SB)
+DATA operations_avx512<>+7000(SB)/8, $·multiplyRows_1_avx512(SB)
+DATA operations_avx512<>+7008(SB)/8, $·multiplyRows_2_avx512(SB)
+DATA operations_avx512<>+7016(SB)/8, $·multiplyRows_3_avx512(SB)
+DATA operations_avx512<>+7024(SB)/8, $·multiplyRows_4_avx512(SB)
+DATA operations_avx512<>+7056(SB)/8, $·multiplyRows_2_avx2(SB)
+DATA operations_avx512<>+7128(SB)/8, $·multiplyRows32_1_avx2(SB)
+DATA operations_avx512<>+7136(SB)/8, $·multiplyRows32_2_avx2(SB)
+DATA operations_avx512<>+7144(SB)/8, $·multiplyRows32_3_avx2(SB)
+DATA operations_avx512<>+7152(SB)/8, $·multiplyRows32_4_avx2(SB)
+DATA operations_avx512<>+7184(SB)/8, $·multiplyRows32_8_avx2(SB)
+DATA operations_avx512<>+7192(SB)/8, $·solveFew_avx512(SB)
+DATA operations_avx512<>+7208(SB)/8, $·solvePairs_1_avx512(SB)
+DATA operations_avx512<>+7216(SB)/8, $·solvePairs_2_avx512(SB)
+DATA operations_avx512<>+7224(SB)/8, $·solvePairs_3_avx512(SB)
+DATA operations_avx512<>+7232(SB)/8, $·solvePairs_4_avx512(SB)
+DATA operations_avx512<>+7264(SB)/8, $·solvePairs_2_avx2(SB)
+DATA operations_avx512<>+7336(SB)/8, $·solvePairs32_1_avx2(SB)
+DATA operations_avx512<>+7344(SB)/8, $·solvePairs32_2_avx2(SB)
+DATA operations_avx512<>+7352(SB)/8, $·solvePairs32_3_avx2(SB)
+DATA operations_avx512<>+7360(SB)/8, $·solvePairs32_4_avx2(SB)
+DATA operations_avx512<>+7392(SB)/8, $·solvePairs32_8_avx2(SB)
+DATA operations_avx512<>+7408(SB)/8, $·multiplyPairs_1_avx512(SB)
+DATA operations_avx512<>+7416(SB)/8, $·multiplyPairs_2_avx512(SB)
+DATA operations_avx512<>+7424(SB)/8, $·multiplyPairs_3_avx512(SB)
+DATA operations_avx512<>+7432(SB)/8, $·multiplyPairs_4_avx512(SB)
+DATA operations_avx512<>+7464(SB)/8, $·multiplyPairs_2_avx2(SB)
+DATA operations_avx512<>+7536(SB)/8, $·multiplyPairs32_1_avx2(SB)
+DATA operations_avx512<>+7544(SB)/8, $·multiplyPairs32_2_avx2(SB)
+DATA operations_avx512<>+7552(SB)/8, $·multiplyPairs32_3_avx2(SB)
+DATA operations_avx512<>+7560(SB)/8, $·multiplyPairs32_4_avx2(SB)
+DATA operations_avx512<>+7592(SB)/8, $·multiplyPairs32_8_avx2(SB)
+DATA operations_avx512<>+7600(SB)/8, $·solvePair_avx2(SB)
+DATA operations_avx512<>+7728(SB)/8, $·solvePair32_avx2(SB)
+DATA operations_avx512<>+7736(SB)/8, $·multiplyPair_avx2(SB)
+DATA operations_avx512<>+7864(SB)/8, $·multiplyPair32_avx2(SB)
+DATA operations_avx512<>+7872(SB)/8, $·solveUpper_avx512(SB)
+DATA operations_avx512<>+7880(SB)/8, $·fmaPeak_avx512(SB)
+DATA operations_avx512<>+7896(SB)/8, $·leastSquaresSmall_1_avx512(SB)
+DATA operations_avx512<>+7904(SB)/8, $·leastSquaresSmall_2_avx512(SB)
+DATA operations_avx512<>+7912(SB)/8, $·leastSquaresSmall_3_avx512(SB)
+DATA operations_avx512<>+7920(SB)/8, $·leastSquaresSmall_4_avx512(SB)
+DATA operations_avx512<>+7928(SB)/8, $·leastSquaresSmall_5_avx512(SB)
+DATA operations_avx512<>+7936(SB)/8, $·leastSquaresSmall_6_avx512(SB)
+DATA operations_avx512<>+7944(SB)/8, $·leastSquaresSmall_7_avx512(SB)
+DATA operations_avx512<>+7952(SB)/8, $·leastSquaresSmall_8_avx512(SB)
+GLOBL operations_avx512<>(SB), NOPTR, $7960
 
 TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 	LEAQ operations_avx512<>(SB), AX
@@ -438,386 +444,392 @@ TEXT ·operations_avx512(SB), NOSPLIT, $0-8
 
 TEXT ·mulBasisTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+144(SB), CX
+	LEAQ ·tiles+152(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·sumBlocksTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+328(SB), CX
+	LEAQ ·tiles+336(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addPanelsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+464(SB), CX
+	LEAQ ·tiles+472(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·rankUpdateTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+600(SB), CX
+	LEAQ ·tiles+608(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·panelTile(SB), NOSPLIT, $0-168
 	MOVQ index+160(FP), AX
-	LEAQ ·tiles+672(SB), CX
+	LEAQ ·tiles+680(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·panelFewTile(SB), NOSPLIT, $0-152
 	MOVQ index+144(FP), AX
-	LEAQ ·tiles+904(SB), CX
+	LEAQ ·tiles+912(SB), CX
+	MOVQ (CX)(AX*8), AX
+	JMP AX
+
+TEXT ·fewPairsTile(SB), NOSPLIT, $0-120
+	MOVQ index+112(FP), AX
+	LEAQ ·tiles+1048(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·copyPiecesTile(SB), NOSPLIT, $0-64
-	MOVQ ·tiles+1040(SB), AX
+	MOVQ ·tiles+1184(SB), AX
 	JMP AX
 
 TEXT ·pairPanelTile(SB), NOSPLIT, $0-64
-	MOVQ ·tiles+1048(SB), AX
+	MOVQ ·tiles+1192(SB), AX
 	JMP AX
 
 TEXT ·transposeSquaresTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1056(SB), CX
+	LEAQ ·tiles+1200(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·transposeEdgeTile(SB), NOSPLIT, $0-48
-	MOVQ ·tiles+1192(SB), AX
+	MOVQ ·tiles+1336(SB), AX
 	JMP AX
 
 TEXT ·transposeFoursTile(SB), NOSPLIT, $0-64
 	MOVQ index+56(FP), AX
-	LEAQ ·tiles+1200(SB), CX
+	LEAQ ·tiles+1344(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·joinFewTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+1336(SB), CX
+	LEAQ ·tiles+1480(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·splitFewTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+1472(SB), CX
+	LEAQ ·tiles+1616(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·mulBasisLanesTile(SB), NOSPLIT, $0-64
 	MOVQ index+56(FP), AX
-	LEAQ ·tiles+1608(SB), CX
+	LEAQ ·tiles+1752(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·leastSquaresLanesTile(SB), NOSPLIT, $0-40
-	MOVQ ·tiles+1648(SB), AX
+	MOVQ ·tiles+1792(SB), AX
 	JMP AX
 
 TEXT ·mulTransposedLanesTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+1656(SB), AX
+	MOVQ ·tiles+1800(SB), AX
 	JMP AX
 
 TEXT ·sumDifferencesTile(SB), NOSPLIT, $0-64
-	MOVQ ·tiles+1664(SB), AX
+	MOVQ ·tiles+1808(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresTile(SB), NOSPLIT, $0-96
-	MOVQ ·tiles+1672(SB), AX
+	MOVQ ·tiles+1816(SB), AX
 	JMP AX
 
 TEXT ·residualTile(SB), NOSPLIT, $0-64
-	MOVQ ·tiles+1680(SB), AX
+	MOVQ ·tiles+1824(SB), AX
 	JMP AX
 
 TEXT ·rotateTile(SB), NOSPLIT, $0-40
-	MOVQ ·tiles+1688(SB), AX
+	MOVQ ·tiles+1832(SB), AX
 	JMP AX
 
 TEXT ·rowDotsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+1696(SB), CX
+	LEAQ ·tiles+1840(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addRowsTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+1896(SB), CX
+	LEAQ ·tiles+2040(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addOuterTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+2096(SB), CX
+	LEAQ ·tiles+2240(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·sumColumnsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+2264(SB), CX
+	LEAQ ·tiles+2408(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·dotDoubleTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+2400(SB), AX
+	MOVQ ·tiles+2544(SB), AX
 	JMP AX
 
 TEXT ·axpyDoubleTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+2408(SB), AX
+	MOVQ ·tiles+2552(SB), AX
 	JMP AX
 
 TEXT ·axpySingleTile(SB), NOSPLIT, $0-28
-	MOVQ ·tiles+2416(SB), AX
+	MOVQ ·tiles+2560(SB), AX
 	JMP AX
 
 TEXT ·dotSingleTile(SB), NOSPLIT, $0-28
-	MOVQ ·tiles+2424(SB), AX
+	MOVQ ·tiles+2568(SB), AX
 	JMP AX
 
 TEXT ·rowDotPairsTile(SB), NOSPLIT, $0-64
 	MOVQ index+56(FP), AX
-	LEAQ ·tiles+2432(SB), CX
+	LEAQ ·tiles+2576(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addRowPairsTile(SB), NOSPLIT, $0-64
 	MOVQ index+56(FP), AX
-	LEAQ ·tiles+2600(SB), CX
+	LEAQ ·tiles+2744(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addOuterPairsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+2768(SB), CX
+	LEAQ ·tiles+2912(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·rowProductsTile(SB), NOSPLIT, $0-96
 	MOVQ index+88(FP), AX
-	LEAQ ·tiles+2936(SB), CX
+	LEAQ ·tiles+3080(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanDotsTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+3072(SB), CX
+	LEAQ ·tiles+3216(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanAddTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+3224(SB), CX
+	LEAQ ·tiles+3368(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanBothTile(SB), NOSPLIT, $0-128
 	MOVQ index+120(FP), AX
-	LEAQ ·tiles+3376(SB), CX
+	LEAQ ·tiles+3520(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanOuterTile(SB), NOSPLIT, $0-104
 	MOVQ index+96(FP), AX
-	LEAQ ·tiles+3528(SB), CX
+	LEAQ ·tiles+3672(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·spanSolveTile(SB), NOSPLIT, $0-120
 	MOVQ index+112(FP), AX
-	LEAQ ·tiles+3696(SB), CX
+	LEAQ ·tiles+3840(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·packComplexTile(SB), NOSPLIT, $0-64
 	MOVQ index+56(FP), AX
-	LEAQ ·tiles+3840(SB), CX
+	LEAQ ·tiles+3984(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·turnPairsTile(SB), NOSPLIT, $0-48
 	MOVQ index+40(FP), AX
-	LEAQ ·tiles+3976(SB), CX
+	LEAQ ·tiles+4120(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·combinePairsTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4112(SB), CX
+	LEAQ ·tiles+4256(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·splitPairsTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4248(SB), CX
+	LEAQ ·tiles+4392(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·transposeComplexTile(SB), NOSPLIT, $0-48
-	MOVQ ·tiles+4384(SB), AX
+	MOVQ ·tiles+4528(SB), AX
 	JMP AX
 
 TEXT ·gatherPairsTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4392(SB), CX
+	LEAQ ·tiles+4536(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·scalePairsTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+4528(SB), CX
+	LEAQ ·tiles+4672(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·narrowColumnsTile(SB), NOSPLIT, $0-64
 	MOVQ index+56(FP), AX
-	LEAQ ·tiles+4664(SB), CX
+	LEAQ ·tiles+4808(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·narrowRowsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+4800(SB), CX
+	LEAQ ·tiles+4944(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·narrowPairsTile(SB), NOSPLIT, $0-64
 	MOVQ index+56(FP), AX
-	LEAQ ·tiles+4936(SB), CX
+	LEAQ ·tiles+5080(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addAbsTile(SB), NOSPLIT, $0-32
-	MOVQ ·tiles+5072(SB), AX
+	MOVQ ·tiles+5216(SB), AX
 	JMP AX
 
 TEXT ·squaresTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+5080(SB), CX
+	LEAQ ·tiles+5224(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·absolutesTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+5216(SB), CX
+	LEAQ ·tiles+5360(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·scaleTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+5352(SB), CX
+	LEAQ ·tiles+5496(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·symmetricRowsTile(SB), NOSPLIT, $0-56
 	MOVQ index+48(FP), AX
-	LEAQ ·tiles+5488(SB), CX
+	LEAQ ·tiles+5632(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·reflectTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+5656(SB), CX
+	LEAQ ·tiles+5800(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·addComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+5696(SB), CX
+	LEAQ ·tiles+5840(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·timesComplexTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+5832(SB), CX
+	LEAQ ·tiles+5976(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·dotComplexTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+5968(SB), CX
+	LEAQ ·tiles+6112(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·turnTile(SB), NOSPLIT, $0-40
 	MOVQ index+32(FP), AX
-	LEAQ ·tiles+6104(SB), CX
+	LEAQ ·tiles+6248(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·largestIndexTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+6240(SB), CX
+	LEAQ ·tiles+6384(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·largestPairTile(SB), NOSPLIT, $0-32
 	MOVQ index+16(FP), AX
-	LEAQ ·tiles+6376(SB), CX
+	LEAQ ·tiles+6520(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·swapTile(SB), NOSPLIT, $0-32
 	MOVQ index+24(FP), AX
-	LEAQ ·tiles+6512(SB), CX
+	LEAQ ·tiles+6656(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6648(SB), CX
+	LEAQ ·tiles+6792(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyRowsTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+6848(SB), CX
+	LEAQ ·tiles+6992(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveFewTile(SB), NOSPLIT, $0-72
 	MOVQ index+64(FP), AX
-	LEAQ ·tiles+7048(SB), CX
+	LEAQ ·tiles+7192(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7056(SB), CX
+	LEAQ ·tiles+7200(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairsTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7256(SB), CX
+	LEAQ ·tiles+7400(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solvePairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7456(SB), CX
+	LEAQ ·tiles+7600(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·multiplyPairTile(SB), NOSPLIT, $0-80
 	MOVQ index+72(FP), AX
-	LEAQ ·tiles+7592(SB), CX
+	LEAQ ·tiles+7736(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX
 
 TEXT ·solveUpperTile(SB), NOSPLIT, $0-56
-	MOVQ ·tiles+7728(SB), AX
+	MOVQ ·tiles+7872(SB), AX
 	JMP AX
 
 TEXT ·fmaPeakTile(SB), NOSPLIT, $0-16
-	MOVQ ·tiles+7736(SB), AX
+	MOVQ ·tiles+7880(SB), AX
 	JMP AX
 
 TEXT ·leastSquaresSmallTile(SB), NOSPLIT, $0-112
 	MOVQ index+80(FP), AX
-	LEAQ ·tiles+7744(SB), CX
+	LEAQ ·tiles+7888(SB), CX
 	MOVQ (CX)(AX*8), AX
 	JMP AX

@@ -6,6 +6,9 @@ package tile
 
 import "unsafe"
 
+func fewPairsTile(c unsafe.Pointer, ldc int, w unsafe.Pointer, down, across int, z unsafe.Pointer, ldz, n, height, rows, lower, cols int, by, signs unsafe.Pointer, index int) {
+	panic("tile: no tile")
+}
 func copyPiecesTile(dst *float64, down, across int, src *float64, stride, ahead, pieces, rows int) {
 	panic("tile: no tile")
 }

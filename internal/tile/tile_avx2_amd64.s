@@ -5273,16 +5273,16 @@ TEXT ·panelFew_avx2(SB), NOSPLIT, $32-152
 	MOVQ  CX, 8(SP)
 	MOVQ  ldz+56(FP), DI
 	SHLQ  $0x03, DI
-	MOVQ  next+32(FP), R8
+	MOVQ  down+24(FP), R8
 	SHLQ  $0x03, R8
-	MOVQ  R8, 16(SP)
+	LEAQ  (R8)(R8*2), R9
+	LEAQ  (R8)(R8*4), R10
+	MOVQ  next+32(FP), R11
+	SHLQ  $0x03, R11
+	MOVQ  R11, 16(SP)
 	MOVQ  across+40(FP), AX
 	SHLQ  $0x03, AX
-	XORQ  AX, R8
-	MOVQ  down+24(FP), R9
-	SHLQ  $0x03, R9
-	LEAQ  (R9)(R9*2), R10
-	LEAQ  (R9)(R9*4), R11
+	XORQ  AX, R11
 
 rows:
 	MOVQ c+0(FP), AX
@@ -5330,24 +5330,24 @@ bothTerms6:
 	VBROADCASTSD (BP), Y14
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD (BP)(R9*1), Y14
+	VBROADCASTSD (BP)(R8*1), Y14
 	VFMADD231PD  Y12, Y14, Y2
 	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD (BP)(R9*2), Y14
+	VBROADCASTSD (BP)(R8*2), Y14
 	VFMADD231PD  Y12, Y14, Y4
 	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD (BP)(R10*1), Y14
+	VBROADCASTSD (BP)(R9*1), Y14
 	VFMADD231PD  Y12, Y14, Y6
 	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD (BP)(R9*4), Y14
+	VBROADCASTSD (BP)(R8*4), Y14
 	VFMADD231PD  Y12, Y14, Y8
 	VFMADD231PD  Y13, Y14, Y9
-	VBROADCASTSD (BP)(R11*1), Y14
+	VBROADCASTSD (BP)(R10*1), Y14
 	VFMADD231PD  Y12, Y14, Y10
 	VFMADD231PD  Y13, Y14, Y11
 	ADDQ         DI, R12
 	ADDQ         R14, BP
-	XORQ         R8, R14
+	XORQ         R11, R14
 	DECQ         R13
 	JNZ          bothTerms6
 	CMPQ         by+112(FP), $+0
@@ -5360,21 +5360,21 @@ bothTerms5:
 	VBROADCASTSD (BP), Y14
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD (BP)(R9*1), Y14
+	VBROADCASTSD (BP)(R8*1), Y14
 	VFMADD231PD  Y12, Y14, Y2
 	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD (BP)(R9*2), Y14
+	VBROADCASTSD (BP)(R8*2), Y14
 	VFMADD231PD  Y12, Y14, Y4
 	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD (BP)(R10*1), Y14
+	VBROADCASTSD (BP)(R9*1), Y14
 	VFMADD231PD  Y12, Y14, Y6
 	VFMADD231PD  Y13, Y14, Y7
-	VBROADCASTSD (BP)(R9*4), Y14
+	VBROADCASTSD (BP)(R8*4), Y14
 	VFMADD231PD  Y12, Y14, Y8
 	VFMADD231PD  Y13, Y14, Y9
 	ADDQ         DI, R12
 	ADDQ         R14, BP
-	XORQ         R8, R14
+	XORQ         R11, R14
 	DECQ         R13
 	JNZ          bothTerms5
 	CMPQ         by+112(FP), $+0
@@ -5387,18 +5387,18 @@ bothTerms4:
 	VBROADCASTSD (BP), Y14
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD (BP)(R9*1), Y14
+	VBROADCASTSD (BP)(R8*1), Y14
 	VFMADD231PD  Y12, Y14, Y2
 	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD (BP)(R9*2), Y14
+	VBROADCASTSD (BP)(R8*2), Y14
 	VFMADD231PD  Y12, Y14, Y4
 	VFMADD231PD  Y13, Y14, Y5
-	VBROADCASTSD (BP)(R10*1), Y14
+	VBROADCASTSD (BP)(R9*1), Y14
 	VFMADD231PD  Y12, Y14, Y6
 	VFMADD231PD  Y13, Y14, Y7
 	ADDQ         DI, R12
 	ADDQ         R14, BP
-	XORQ         R8, R14
+	XORQ         R11, R14
 	DECQ         R13
 	JNZ          bothTerms4
 	CMPQ         by+112(FP), $+0
@@ -5411,15 +5411,15 @@ bothTerms3:
 	VBROADCASTSD (BP), Y14
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD (BP)(R9*1), Y14
+	VBROADCASTSD (BP)(R8*1), Y14
 	VFMADD231PD  Y12, Y14, Y2
 	VFMADD231PD  Y13, Y14, Y3
-	VBROADCASTSD (BP)(R9*2), Y14
+	VBROADCASTSD (BP)(R8*2), Y14
 	VFMADD231PD  Y12, Y14, Y4
 	VFMADD231PD  Y13, Y14, Y5
 	ADDQ         DI, R12
 	ADDQ         R14, BP
-	XORQ         R8, R14
+	XORQ         R11, R14
 	DECQ         R13
 	JNZ          bothTerms3
 	CMPQ         by+112(FP), $+0
@@ -5432,12 +5432,12 @@ bothTerms2:
 	VBROADCASTSD (BP), Y14
 	VFMADD231PD  Y12, Y14, Y0
 	VFMADD231PD  Y13, Y14, Y1
-	VBROADCASTSD (BP)(R9*1), Y14
+	VBROADCASTSD (BP)(R8*1), Y14
 	VFMADD231PD  Y12, Y14, Y2
 	VFMADD231PD  Y13, Y14, Y3
 	ADDQ         DI, R12
 	ADDQ         R14, BP
-	XORQ         R8, R14
+	XORQ         R11, R14
 	DECQ         R13
 	JNZ          bothTerms2
 	CMPQ         by+112(FP), $+0
@@ -5452,7 +5452,7 @@ bothTerms1:
 	VFMADD231PD  Y13, Y14, Y1
 	ADDQ         DI, R12
 	ADDQ         R14, BP
-	XORQ         R8, R14
+	XORQ         R11, R14
 	DECQ         R13
 	JNZ          bothTerms1
 	CMPQ         by+112(FP), $+0
@@ -5664,19 +5664,19 @@ oneTerms6:
 	VMASKMOVPD   (CX), Y1, Y12
 	VBROADCASTSD (R13), Y13
 	VFMADD231PD  Y12, Y13, Y0
-	VBROADCASTSD (R13)(R9*1), Y13
+	VBROADCASTSD (R13)(R8*1), Y13
 	VFMADD231PD  Y12, Y13, Y2
-	VBROADCASTSD (R13)(R9*2), Y13
+	VBROADCASTSD (R13)(R8*2), Y13
 	VFMADD231PD  Y12, Y13, Y4
-	VBROADCASTSD (R13)(R10*1), Y13
+	VBROADCASTSD (R13)(R9*1), Y13
 	VFMADD231PD  Y12, Y13, Y6
-	VBROADCASTSD (R13)(R9*4), Y13
+	VBROADCASTSD (R13)(R8*4), Y13
 	VFMADD231PD  Y12, Y13, Y8
-	VBROADCASTSD (R13)(R11*1), Y13
+	VBROADCASTSD (R13)(R10*1), Y13
 	VFMADD231PD  Y12, Y13, Y10
 	ADDQ         DI, CX
 	ADDQ         SI, R13
-	XORQ         R8, SI
+	XORQ         R11, SI
 	DECQ         DX
 	JNZ          oneTerms6
 	CMPQ         by+112(FP), $+0
@@ -5687,17 +5687,17 @@ oneTerms5:
 	VMASKMOVPD   (CX), Y1, Y12
 	VBROADCASTSD (R13), Y13
 	VFMADD231PD  Y12, Y13, Y0
-	VBROADCASTSD (R13)(R9*1), Y13
+	VBROADCASTSD (R13)(R8*1), Y13
 	VFMADD231PD  Y12, Y13, Y2
-	VBROADCASTSD (R13)(R9*2), Y13
+	VBROADCASTSD (R13)(R8*2), Y13
 	VFMADD231PD  Y12, Y13, Y4
-	VBROADCASTSD (R13)(R10*1), Y13
+	VBROADCASTSD (R13)(R9*1), Y13
 	VFMADD231PD  Y12, Y13, Y6
-	VBROADCASTSD (R13)(R9*4), Y13
+	VBROADCASTSD (R13)(R8*4), Y13
 	VFMADD231PD  Y12, Y13, Y8
 	ADDQ         DI, CX
 	ADDQ         SI, R13
-	XORQ         R8, SI
+	XORQ         R11, SI
 	DECQ         DX
 	JNZ          oneTerms5
 	CMPQ         by+112(FP), $+0
@@ -5708,15 +5708,15 @@ oneTerms4:
 	VMASKMOVPD   (CX), Y1, Y12
 	VBROADCASTSD (R13), Y13
 	VFMADD231PD  Y12, Y13, Y0
-	VBROADCASTSD (R13)(R9*1), Y13
+	VBROADCASTSD (R13)(R8*1), Y13
 	VFMADD231PD  Y12, Y13, Y2
-	VBROADCASTSD (R13)(R9*2), Y13
+	VBROADCASTSD (R13)(R8*2), Y13
 	VFMADD231PD  Y12, Y13, Y4
-	VBROADCASTSD (R13)(R10*1), Y13
+	VBROADCASTSD (R13)(R9*1), Y13
 	VFMADD231PD  Y12, Y13, Y6
 	ADDQ         DI, CX
 	ADDQ         SI, R13
-	XORQ         R8, SI
+	XORQ         R11, SI
 	DECQ         DX
 	JNZ          oneTerms4
 	CMPQ         by+112(FP), $+0
@@ -5727,13 +5727,13 @@ oneTerms3:
 	VMASKMOVPD   (CX), Y1, Y12
 	VBROADCASTSD (R13), Y13
 	VFMADD231PD  Y12, Y13, Y0
-	VBROADCASTSD (R13)(R9*1), Y13
+	VBROADCASTSD (R13)(R8*1), Y13
 	VFMADD231PD  Y12, Y13, Y2
-	VBROADCASTSD (R13)(R9*2), Y13
+	VBROADCASTSD (R13)(R8*2), Y13
 	VFMADD231PD  Y12, Y13, Y4
 	ADDQ         DI, CX
 	ADDQ         SI, R13
-	XORQ         R8, SI
+	XORQ         R11, SI
 	DECQ         DX
 	JNZ          oneTerms3
 	CMPQ         by+112(FP), $+0
@@ -5744,11 +5744,11 @@ oneTerms2:
 	VMASKMOVPD   (CX), Y1, Y12
 	VBROADCASTSD (R13), Y13
 	VFMADD231PD  Y12, Y13, Y0
-	VBROADCASTSD (R13)(R9*1), Y13
+	VBROADCASTSD (R13)(R8*1), Y13
 	VFMADD231PD  Y12, Y13, Y2
 	ADDQ         DI, CX
 	ADDQ         SI, R13
-	XORQ         R8, SI
+	XORQ         R11, SI
 	DECQ         DX
 	JNZ          oneTerms2
 	CMPQ         by+112(FP), $+0
@@ -5761,7 +5761,7 @@ oneTerms1:
 	VFMADD231PD  Y12, Y13, Y0
 	ADDQ         DI, CX
 	ADDQ         SI, R13
-	XORQ         R8, SI
+	XORQ         R11, SI
 	DECQ         DX
 	JNZ          oneTerms1
 	CMPQ         by+112(FP), $+0
@@ -6021,6 +6021,484 @@ columnsDone:
 	MOVQ  more+136(FP), CX
 	ADDQ  CX, cols+96(FP)
 	CMPQ  AX, lower+88(FP)
+	JNE   rows
+	DECQ  BX
+	MOVQ  (SP), AX
+	SUBQ  AX, 8(SP)
+	JMP   rows
+
+allDone:
+	VZEROUPPER
+	RET
+
+// func fewPairs_avx2(c *float64, ldc int, w *float64, down int, across int, z *float64, ldz int, n int, height int, rows int, lower int, cols int, by *float64, signs *float64, index int)
+// Requires: AVX, FMA3
+TEXT ·fewPairs_avx2(SB), NOSPLIT, $32-120
+	MOVQ  height+64(FP), BX
+	MOVQ  ldc+8(FP), AX
+	SHLQ  $0x03, AX
+	MOVQ  BX, CX
+	DECQ  CX
+	IMULQ AX, CX
+	MOVQ  AX, (SP)
+	MOVQ  CX, 8(SP)
+	MOVQ  ldz+48(FP), DI
+	SHLQ  $0x03, DI
+	MOVQ  down+24(FP), R8
+	SHLQ  $0x03, R8
+	MOVQ  across+32(FP), AX
+	SHLQ  $0x03, AX
+	MOVQ  AX, 16(SP)
+
+rows:
+	MOVQ c+0(FP), AX
+	MOVQ z+40(FP), CX
+	ADDQ 8(SP), AX
+	MOVQ $+32, SI
+	MOVQ cols+88(FP), DX
+	SUBQ $+8, DX
+	JL   last
+
+both:
+	MOVQ   CX, R9
+	MOVQ   n+56(FP), R10
+	MOVQ   16(SP), R11
+	MOVQ   AX, R12
+	MOVQ   w+16(FP), R13
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	CMPQ   BX, $+1
+	JEQ    bothTerms1
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	CMPQ   BX, $+2
+	JEQ    bothTerms2
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+
+bothTerms3:
+	VMOVUPD        (R9), Y12
+	VMOVUPD        (R9)(SI*1), Y13
+	VBROADCASTSD   (R13), Y14
+	VFMADD231PD    Y12, Y14, Y0
+	VFMADD231PD    Y13, Y14, Y1
+	VBROADCASTSD   8(R13), Y14
+	VFMADD231PD    Y12, Y14, Y2
+	VFMADD231PD    Y13, Y14, Y3
+	VBROADCASTSD   (R13)(R8*1), Y14
+	VFMADD231PD    Y12, Y14, Y4
+	VFMADD231PD    Y13, Y14, Y5
+	VBROADCASTSD   8(R13)(R8*1), Y14
+	VFMADD231PD    Y12, Y14, Y6
+	VFMADD231PD    Y13, Y14, Y7
+	VBROADCASTSD   (R13)(R8*2), Y14
+	VFMADD231PD    Y12, Y14, Y8
+	VFMADD231PD    Y13, Y14, Y9
+	VBROADCASTSD   8(R13)(R8*2), Y14
+	VFMADD231PD    Y12, Y14, Y10
+	VFMADD231PD    Y13, Y14, Y11
+	ADDQ           DI, R9
+	ADDQ           R11, R13
+	DECQ           R10
+	JNZ            bothTerms3
+	MOVQ           signs+104(FP), R9
+	VBROADCASTF128 (R9), Y12
+	VBROADCASTF128 16(R9), Y13
+	VMOVAPD        Y12, Y12
+	VMOVAPD        Y13, Y13
+	JMP            bothCombine3
+
+bothTerms2:
+	VMOVUPD        (R9), Y12
+	VMOVUPD        (R9)(SI*1), Y13
+	VBROADCASTSD   (R13), Y14
+	VFMADD231PD    Y12, Y14, Y0
+	VFMADD231PD    Y13, Y14, Y1
+	VBROADCASTSD   8(R13), Y14
+	VFMADD231PD    Y12, Y14, Y2
+	VFMADD231PD    Y13, Y14, Y3
+	VBROADCASTSD   (R13)(R8*1), Y14
+	VFMADD231PD    Y12, Y14, Y4
+	VFMADD231PD    Y13, Y14, Y5
+	VBROADCASTSD   8(R13)(R8*1), Y14
+	VFMADD231PD    Y12, Y14, Y6
+	VFMADD231PD    Y13, Y14, Y7
+	ADDQ           DI, R9
+	ADDQ           R11, R13
+	DECQ           R10
+	JNZ            bothTerms2
+	MOVQ           signs+104(FP), R9
+	VBROADCASTF128 (R9), Y12
+	VBROADCASTF128 16(R9), Y13
+	VMOVAPD        Y12, Y12
+	VMOVAPD        Y13, Y13
+	JMP            bothCombine2
+
+bothTerms1:
+	VMOVUPD        (R9), Y12
+	VMOVUPD        (R9)(SI*1), Y13
+	VBROADCASTSD   (R13), Y14
+	VFMADD231PD    Y12, Y14, Y0
+	VFMADD231PD    Y13, Y14, Y1
+	VBROADCASTSD   8(R13), Y14
+	VFMADD231PD    Y12, Y14, Y2
+	VFMADD231PD    Y13, Y14, Y3
+	ADDQ           DI, R9
+	ADDQ           R11, R13
+	DECQ           R10
+	JNZ            bothTerms1
+	MOVQ           signs+104(FP), R9
+	VBROADCASTF128 (R9), Y12
+	VBROADCASTF128 16(R9), Y13
+	VMOVAPD        Y12, Y12
+	VMOVAPD        Y13, Y13
+
+bothCombine3:
+	VPERMILPD $0x05, Y10, Y10
+	VXORPD    Y12, Y8, Y8
+	VXORPD    Y13, Y10, Y10
+	VADDPD    Y10, Y8, Y8
+	VPERMILPD $0x05, Y11, Y11
+	VXORPD    Y12, Y9, Y9
+	VXORPD    Y13, Y11, Y11
+	VADDPD    Y11, Y9, Y9
+
+bothCombine2:
+	VPERMILPD $0x05, Y6, Y6
+	VXORPD    Y12, Y4, Y4
+	VXORPD    Y13, Y6, Y6
+	VADDPD    Y6, Y4, Y4
+	VPERMILPD $0x05, Y7, Y7
+	VXORPD    Y12, Y5, Y5
+	VXORPD    Y13, Y7, Y7
+	VADDPD    Y7, Y5, Y5
+	VPERMILPD $0x05, Y2, Y2
+	VXORPD    Y12, Y0, Y0
+	VXORPD    Y13, Y2, Y2
+	VADDPD    Y2, Y0, Y0
+	VPERMILPD $0x05, Y3, Y3
+	VXORPD    Y12, Y1, Y1
+	VXORPD    Y13, Y3, Y3
+	VADDPD    Y3, Y1, Y1
+	CMPQ      by+96(FP), $+0
+	JNE       bothScale3
+	CMPQ      BX, $+1
+	JEQ       bothStore1
+	CMPQ      BX, $+2
+	JEQ       bothStore2
+	JMP       bothStore3
+
+bothScale3:
+	MOVQ         by+96(FP), R9
+	VBROADCASTSD (R9), Y2
+	MOVQ         8(R9), R10
+	ADDQ         R10, R10
+	JZ           bothMultiply3
+	VBROADCASTSD 8(R9), Y3
+	MOVQ         AX, R12
+	SUBQ         8(SP), R12
+	VMOVUPD      (R12), Y12
+	VMULPD       Y3, Y12, Y12
+	VMULPD       Y2, Y0, Y0
+	VADDPD       Y12, Y0, Y0
+	VMOVUPD      (R12)(SI*1), Y12
+	VMULPD       Y3, Y12, Y12
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y12, Y1, Y1
+	CMPQ         BX, $+1
+	JEQ          bothStore1
+	ADDQ         (SP), R12
+	VMOVUPD      (R12), Y12
+	VMULPD       Y3, Y12, Y12
+	VMULPD       Y2, Y4, Y4
+	VADDPD       Y12, Y4, Y4
+	VMOVUPD      (R12)(SI*1), Y12
+	VMULPD       Y3, Y12, Y12
+	VMULPD       Y2, Y5, Y5
+	VADDPD       Y12, Y5, Y5
+	CMPQ         BX, $+2
+	JEQ          bothStore2
+	ADDQ         (SP), R12
+	VMOVUPD      (R12), Y12
+	VMULPD       Y3, Y12, Y12
+	VMULPD       Y2, Y8, Y8
+	VADDPD       Y12, Y8, Y8
+	VMOVUPD      (R12)(SI*1), Y12
+	VMULPD       Y3, Y12, Y12
+	VMULPD       Y2, Y9, Y9
+	VADDPD       Y12, Y9, Y9
+	JMP          bothStore3
+
+bothMultiply3:
+	VMULPD Y2, Y0, Y0
+	VMULPD Y2, Y1, Y1
+	CMPQ   BX, $+1
+	JEQ    bothStore1
+	VMULPD Y2, Y4, Y4
+	VMULPD Y2, Y5, Y5
+	CMPQ   BX, $+2
+	JEQ    bothStore2
+	VMULPD Y2, Y8, Y8
+	VMULPD Y2, Y9, Y9
+
+bothStore3:
+	VMOVUPD Y8, (R12)
+	VMOVUPD Y9, (R12)(SI*1)
+	SUBQ    (SP), R12
+
+bothStore2:
+	VMOVUPD Y4, (R12)
+	VMOVUPD Y5, (R12)(SI*1)
+	SUBQ    (SP), R12
+
+bothStore1:
+	VMOVUPD Y0, (R12)
+	VMOVUPD Y1, (R12)(SI*1)
+	ADDQ    $+64, AX
+	ADDQ    $+64, CX
+	SUBQ    $+8, DX
+	JGE     both
+
+last:
+	CMPQ DX, $-8
+	JLE  columnsDone
+	CMPQ DX, $-4
+	JLE  one
+	LEAQ 4(DX), SI
+	SHLQ $0x03, SI
+	JMP  both
+
+one:
+	ADDQ    $+8, DX
+	MOVQ    DX, 24(SP)
+	NEGQ    DX
+	LEAQ    tailMask<>+32(SB), SI
+	VMOVUPD (SI)(DX*8), Y1
+	MOVQ    n+56(FP), DX
+	MOVQ    16(SP), SI
+	MOVQ    AX, R9
+	MOVQ    w+16(FP), R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y2, Y2, Y2
+	CMPQ    BX, $+1
+	JEQ     oneTerms1
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y6, Y6, Y6
+	CMPQ    BX, $+2
+	JEQ     oneTerms2
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y10, Y10, Y10
+
+oneTerms3:
+	VMASKMOVPD     (CX), Y1, Y3
+	VBROADCASTSD   (R10), Y12
+	VFMADD231PD    Y3, Y12, Y0
+	VBROADCASTSD   8(R10), Y12
+	VFMADD231PD    Y3, Y12, Y2
+	VBROADCASTSD   (R10)(R8*1), Y12
+	VFMADD231PD    Y3, Y12, Y4
+	VBROADCASTSD   8(R10)(R8*1), Y12
+	VFMADD231PD    Y3, Y12, Y6
+	VBROADCASTSD   (R10)(R8*2), Y12
+	VFMADD231PD    Y3, Y12, Y8
+	VBROADCASTSD   8(R10)(R8*2), Y12
+	VFMADD231PD    Y3, Y12, Y10
+	ADDQ           DI, CX
+	ADDQ           SI, R10
+	DECQ           DX
+	JNZ            oneTerms3
+	MOVQ           signs+104(FP), CX
+	VBROADCASTF128 (CX), Y3
+	VBROADCASTF128 16(CX), Y12
+	VMOVAPD        Y3, Y3
+	VMOVAPD        Y12, Y12
+	JMP            oneCombine3
+
+oneTerms2:
+	VMASKMOVPD     (CX), Y1, Y3
+	VBROADCASTSD   (R10), Y12
+	VFMADD231PD    Y3, Y12, Y0
+	VBROADCASTSD   8(R10), Y12
+	VFMADD231PD    Y3, Y12, Y2
+	VBROADCASTSD   (R10)(R8*1), Y12
+	VFMADD231PD    Y3, Y12, Y4
+	VBROADCASTSD   8(R10)(R8*1), Y12
+	VFMADD231PD    Y3, Y12, Y6
+	ADDQ           DI, CX
+	ADDQ           SI, R10
+	DECQ           DX
+	JNZ            oneTerms2
+	MOVQ           signs+104(FP), CX
+	VBROADCASTF128 (CX), Y3
+	VBROADCASTF128 16(CX), Y12
+	VMOVAPD        Y3, Y3
+	VMOVAPD        Y12, Y12
+	JMP            oneCombine2
+
+oneTerms1:
+	VMASKMOVPD     (CX), Y1, Y3
+	VBROADCASTSD   (R10), Y12
+	VFMADD231PD    Y3, Y12, Y0
+	VBROADCASTSD   8(R10), Y12
+	VFMADD231PD    Y3, Y12, Y2
+	ADDQ           DI, CX
+	ADDQ           SI, R10
+	DECQ           DX
+	JNZ            oneTerms1
+	MOVQ           signs+104(FP), CX
+	VBROADCASTF128 (CX), Y3
+	VBROADCASTF128 16(CX), Y12
+	VMOVAPD        Y3, Y3
+	VMOVAPD        Y12, Y12
+
+oneCombine3:
+	VPERMILPD $0x05, Y10, Y10
+	VXORPD    Y3, Y8, Y8
+	VXORPD    Y12, Y10, Y10
+	VADDPD    Y10, Y8, Y8
+
+oneCombine2:
+	VPERMILPD $0x05, Y6, Y6
+	VXORPD    Y3, Y4, Y4
+	VXORPD    Y12, Y6, Y6
+	VADDPD    Y6, Y4, Y4
+	VPERMILPD $0x05, Y2, Y2
+	VXORPD    Y3, Y0, Y0
+	VXORPD    Y12, Y2, Y2
+	VADDPD    Y2, Y0, Y0
+	CMPQ      by+96(FP), $+0
+	JNE       oneScale3
+	CMPQ      BX, $+1
+	JEQ       oneStore1
+	CMPQ      BX, $+2
+	JEQ       oneStore2
+	JMP       oneStore3
+
+oneScale3:
+	MOVQ         by+96(FP), CX
+	VBROADCASTSD (CX), Y2
+	MOVQ         8(CX), DX
+	ADDQ         DX, DX
+	JZ           oneMultiply3
+	VBROADCASTSD 8(CX), Y3
+	MOVQ         AX, R9
+	SUBQ         8(SP), R9
+	VMASKMOVPD   (R9), Y1, Y12
+	VMULPD       Y3, Y12, Y12
+	VMULPD       Y2, Y0, Y0
+	VADDPD       Y12, Y0, Y0
+	CMPQ         BX, $+1
+	JEQ          oneStore1
+	ADDQ         (SP), R9
+	VMASKMOVPD   (R9), Y1, Y12
+	VMULPD       Y3, Y12, Y12
+	VMULPD       Y2, Y4, Y4
+	VADDPD       Y12, Y4, Y4
+	CMPQ         BX, $+2
+	JEQ          oneStore2
+	ADDQ         (SP), R9
+	VMASKMOVPD   (R9), Y1, Y1
+	VMULPD       Y3, Y1, Y1
+	VMULPD       Y2, Y8, Y8
+	VADDPD       Y1, Y8, Y8
+	JMP          oneStore3
+
+oneMultiply3:
+	VMULPD Y2, Y0, Y0
+	CMPQ   BX, $+1
+	JEQ    oneStore1
+	VMULPD Y2, Y4, Y4
+	CMPQ   BX, $+2
+	JEQ    oneStore2
+	VMULPD Y2, Y8, Y8
+
+oneStore3:
+	TESTQ   $+4, 24(SP)
+	JZ      lanes4of0
+	VMOVUPD Y8, (R9)
+	JMP     lanes1of0
+
+lanes4of0:
+	LEAQ         (R9), AX
+	VMOVAPD      X8, X1
+	TESTQ        $+2, 24(SP)
+	JZ           lanes2of0
+	VMOVUPD      X1, (AX)
+	VEXTRACTF128 $0x01, Y8, X1
+	ADDQ         $+16, AX
+
+lanes2of0:
+	TESTQ  $+1, 24(SP)
+	JZ     lanes1of0
+	VMOVSD X1, (AX)
+
+lanes1of0:
+	SUBQ (SP), R9
+
+oneStore2:
+	TESTQ   $+4, 24(SP)
+	JZ      lanes4of1
+	VMOVUPD Y4, (R9)
+	JMP     lanes1of1
+
+lanes4of1:
+	LEAQ         (R9), AX
+	VMOVAPD      X4, X1
+	TESTQ        $+2, 24(SP)
+	JZ           lanes2of1
+	VMOVUPD      X1, (AX)
+	VEXTRACTF128 $0x01, Y4, X1
+	ADDQ         $+16, AX
+
+lanes2of1:
+	TESTQ  $+1, 24(SP)
+	JZ     lanes1of1
+	VMOVSD X1, (AX)
+
+lanes1of1:
+	SUBQ (SP), R9
+
+oneStore1:
+	TESTQ   $+4, 24(SP)
+	JZ      lanes4of2
+	VMOVUPD Y0, (R9)
+	JMP     lanes1of2
+
+lanes4of2:
+	LEAQ         (R9), AX
+	VMOVAPD      X0, X1
+	TESTQ        $+2, 24(SP)
+	JZ           lanes2of2
+	VMOVUPD      X1, (AX)
+	VEXTRACTF128 $0x01, Y0, X1
+	ADDQ         $+16, AX
+
+lanes2of2:
+	TESTQ  $+1, 24(SP)
+	JZ     lanes1of2
+	VMOVSD X1, (AX)
+
+lanes1of2:
+columnsDone:
+	MOVQ  rows+72(FP), AX
+	SUBQ  BX, AX
+	JZ    allDone
+	MOVQ  AX, rows+72(FP)
+	MOVQ  ldc+8(FP), CX
+	SHLQ  $0x03, CX
+	IMULQ BX, CX
+	ADDQ  CX, c+0(FP)
+	MOVQ  down+24(FP), CX
+	SHLQ  $0x03, CX
+	IMULQ BX, CX
+	ADDQ  CX, w+16(FP)
+	CMPQ  AX, lower+80(FP)
 	JNE   rows
 	DECQ  BX
 	MOVQ  (SP), AX
@@ -6505,16 +6983,16 @@ TEXT ·panelFew32_avx2(SB), NOSPLIT, $32-152
 	MOVQ  CX, 8(SP)
 	MOVQ  ldz+56(FP), DI
 	SHLQ  $0x02, DI
-	MOVQ  next+32(FP), R8
+	MOVQ  down+24(FP), R8
 	SHLQ  $0x02, R8
-	MOVQ  R8, 16(SP)
+	LEAQ  (R8)(R8*2), R9
+	LEAQ  (R8)(R8*4), R10
+	MOVQ  next+32(FP), R11
+	SHLQ  $0x02, R11
+	MOVQ  R11, 16(SP)
 	MOVQ  across+40(FP), AX
 	SHLQ  $0x02, AX
-	XORQ  AX, R8
-	MOVQ  down+24(FP), R9
-	SHLQ  $0x02, R9
-	LEAQ  (R9)(R9*2), R10
-	LEAQ  (R9)(R9*4), R11
+	XORQ  AX, R11
 
 rows:
 	MOVQ c+0(FP), AX
@@ -6562,24 +7040,24 @@ bothTerms6:
 	VBROADCASTSS (BP), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (BP)(R9*1), Y14
+	VBROADCASTSS (BP)(R8*1), Y14
 	VFMADD231PS  Y12, Y14, Y2
 	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (BP)(R9*2), Y14
+	VBROADCASTSS (BP)(R8*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (BP)(R10*1), Y14
+	VBROADCASTSS (BP)(R9*1), Y14
 	VFMADD231PS  Y12, Y14, Y6
 	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (BP)(R9*4), Y14
+	VBROADCASTSS (BP)(R8*4), Y14
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
-	VBROADCASTSS (BP)(R11*1), Y14
+	VBROADCASTSS (BP)(R10*1), Y14
 	VFMADD231PS  Y12, Y14, Y10
 	VFMADD231PS  Y13, Y14, Y11
 	ADDQ         DI, R12
 	ADDQ         R14, BP
-	XORQ         R8, R14
+	XORQ         R11, R14
 	DECQ         R13
 	JNZ          bothTerms6
 	CMPQ         by+112(FP), $+0
@@ -6592,21 +7070,21 @@ bothTerms5:
 	VBROADCASTSS (BP), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (BP)(R9*1), Y14
+	VBROADCASTSS (BP)(R8*1), Y14
 	VFMADD231PS  Y12, Y14, Y2
 	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (BP)(R9*2), Y14
+	VBROADCASTSS (BP)(R8*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (BP)(R10*1), Y14
+	VBROADCASTSS (BP)(R9*1), Y14
 	VFMADD231PS  Y12, Y14, Y6
 	VFMADD231PS  Y13, Y14, Y7
-	VBROADCASTSS (BP)(R9*4), Y14
+	VBROADCASTSS (BP)(R8*4), Y14
 	VFMADD231PS  Y12, Y14, Y8
 	VFMADD231PS  Y13, Y14, Y9
 	ADDQ         DI, R12
 	ADDQ         R14, BP
-	XORQ         R8, R14
+	XORQ         R11, R14
 	DECQ         R13
 	JNZ          bothTerms5
 	CMPQ         by+112(FP), $+0
@@ -6619,18 +7097,18 @@ bothTerms4:
 	VBROADCASTSS (BP), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (BP)(R9*1), Y14
+	VBROADCASTSS (BP)(R8*1), Y14
 	VFMADD231PS  Y12, Y14, Y2
 	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (BP)(R9*2), Y14
+	VBROADCASTSS (BP)(R8*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
-	VBROADCASTSS (BP)(R10*1), Y14
+	VBROADCASTSS (BP)(R9*1), Y14
 	VFMADD231PS  Y12, Y14, Y6
 	VFMADD231PS  Y13, Y14, Y7
 	ADDQ         DI, R12
 	ADDQ         R14, BP
-	XORQ         R8, R14
+	XORQ         R11, R14
 	DECQ         R13
 	JNZ          bothTerms4
 	CMPQ         by+112(FP), $+0
@@ -6643,15 +7121,15 @@ bothTerms3:
 	VBROADCASTSS (BP), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (BP)(R9*1), Y14
+	VBROADCASTSS (BP)(R8*1), Y14
 	VFMADD231PS  Y12, Y14, Y2
 	VFMADD231PS  Y13, Y14, Y3
-	VBROADCASTSS (BP)(R9*2), Y14
+	VBROADCASTSS (BP)(R8*2), Y14
 	VFMADD231PS  Y12, Y14, Y4
 	VFMADD231PS  Y13, Y14, Y5
 	ADDQ         DI, R12
 	ADDQ         R14, BP
-	XORQ         R8, R14
+	XORQ         R11, R14
 	DECQ         R13
 	JNZ          bothTerms3
 	CMPQ         by+112(FP), $+0
@@ -6664,12 +7142,12 @@ bothTerms2:
 	VBROADCASTSS (BP), Y14
 	VFMADD231PS  Y12, Y14, Y0
 	VFMADD231PS  Y13, Y14, Y1
-	VBROADCASTSS (BP)(R9*1), Y14
+	VBROADCASTSS (BP)(R8*1), Y14
 	VFMADD231PS  Y12, Y14, Y2
 	VFMADD231PS  Y13, Y14, Y3
 	ADDQ         DI, R12
 	ADDQ         R14, BP
-	XORQ         R8, R14
+	XORQ         R11, R14
 	DECQ         R13
 	JNZ          bothTerms2
 	CMPQ         by+112(FP), $+0
@@ -6684,7 +7162,7 @@ bothTerms1:
 	VFMADD231PS  Y13, Y14, Y1
 	ADDQ         DI, R12
 	ADDQ         R14, BP
-	XORQ         R8, R14
+	XORQ         R11, R14
 	DECQ         R13
 	JNZ          bothTerms1
 	CMPQ         by+112(FP), $+0
@@ -6896,19 +7374,19 @@ oneTerms6:
 	VMASKMOVPS   (CX), Y1, Y12
 	VBROADCASTSS (R13), Y13
 	VFMADD231PS  Y12, Y13, Y0
-	VBROADCASTSS (R13)(R9*1), Y13
+	VBROADCASTSS (R13)(R8*1), Y13
 	VFMADD231PS  Y12, Y13, Y2
-	VBROADCASTSS (R13)(R9*2), Y13
+	VBROADCASTSS (R13)(R8*2), Y13
 	VFMADD231PS  Y12, Y13, Y4
-	VBROADCASTSS (R13)(R10*1), Y13
+	VBROADCASTSS (R13)(R9*1), Y13
 	VFMADD231PS  Y12, Y13, Y6
-	VBROADCASTSS (R13)(R9*4), Y13
+	VBROADCASTSS (R13)(R8*4), Y13
 	VFMADD231PS  Y12, Y13, Y8
-	VBROADCASTSS (R13)(R11*1), Y13
+	VBROADCASTSS (R13)(R10*1), Y13
 	VFMADD231PS  Y12, Y13, Y10
 	ADDQ         DI, CX
 	ADDQ         SI, R13
-	XORQ         R8, SI
+	XORQ         R11, SI
 	DECQ         DX
 	JNZ          oneTerms6
 	CMPQ         by+112(FP), $+0
@@ -6919,17 +7397,17 @@ oneTerms5:
 	VMASKMOVPS   (CX), Y1, Y12
 	VBROADCASTSS (R13), Y13
 	VFMADD231PS  Y12, Y13, Y0
-	VBROADCASTSS (R13)(R9*1), Y13
+	VBROADCASTSS (R13)(R8*1), Y13
 	VFMADD231PS  Y12, Y13, Y2
-	VBROADCASTSS (R13)(R9*2), Y13
+	VBROADCASTSS (R13)(R8*2), Y13
 	VFMADD231PS  Y12, Y13, Y4
-	VBROADCASTSS (R13)(R10*1), Y13
+	VBROADCASTSS (R13)(R9*1), Y13
 	VFMADD231PS  Y12, Y13, Y6
-	VBROADCASTSS (R13)(R9*4), Y13
+	VBROADCASTSS (R13)(R8*4), Y13
 	VFMADD231PS  Y12, Y13, Y8
 	ADDQ         DI, CX
 	ADDQ         SI, R13
-	XORQ         R8, SI
+	XORQ         R11, SI
 	DECQ         DX
 	JNZ          oneTerms5
 	CMPQ         by+112(FP), $+0
@@ -6940,15 +7418,15 @@ oneTerms4:
 	VMASKMOVPS   (CX), Y1, Y12
 	VBROADCASTSS (R13), Y13
 	VFMADD231PS  Y12, Y13, Y0
-	VBROADCASTSS (R13)(R9*1), Y13
+	VBROADCASTSS (R13)(R8*1), Y13
 	VFMADD231PS  Y12, Y13, Y2
-	VBROADCASTSS (R13)(R9*2), Y13
+	VBROADCASTSS (R13)(R8*2), Y13
 	VFMADD231PS  Y12, Y13, Y4
-	VBROADCASTSS (R13)(R10*1), Y13
+	VBROADCASTSS (R13)(R9*1), Y13
 	VFMADD231PS  Y12, Y13, Y6
 	ADDQ         DI, CX
 	ADDQ         SI, R13
-	XORQ         R8, SI
+	XORQ         R11, SI
 	DECQ         DX
 	JNZ          oneTerms4
 	CMPQ         by+112(FP), $+0
@@ -6959,13 +7437,13 @@ oneTerms3:
 	VMASKMOVPS   (CX), Y1, Y12
 	VBROADCASTSS (R13), Y13
 	VFMADD231PS  Y12, Y13, Y0
-	VBROADCASTSS (R13)(R9*1), Y13
+	VBROADCASTSS (R13)(R8*1), Y13
 	VFMADD231PS  Y12, Y13, Y2
-	VBROADCASTSS (R13)(R9*2), Y13
+	VBROADCASTSS (R13)(R8*2), Y13
 	VFMADD231PS  Y12, Y13, Y4
 	ADDQ         DI, CX
 	ADDQ         SI, R13
-	XORQ         R8, SI
+	XORQ         R11, SI
 	DECQ         DX
 	JNZ          oneTerms3
 	CMPQ         by+112(FP), $+0
@@ -6976,11 +7454,11 @@ oneTerms2:
 	VMASKMOVPS   (CX), Y1, Y12
 	VBROADCASTSS (R13), Y13
 	VFMADD231PS  Y12, Y13, Y0
-	VBROADCASTSS (R13)(R9*1), Y13
+	VBROADCASTSS (R13)(R8*1), Y13
 	VFMADD231PS  Y12, Y13, Y2
 	ADDQ         DI, CX
 	ADDQ         SI, R13
-	XORQ         R8, SI
+	XORQ         R11, SI
 	DECQ         DX
 	JNZ          oneTerms2
 	CMPQ         by+112(FP), $+0
@@ -6993,7 +7471,7 @@ oneTerms1:
 	VFMADD231PS  Y12, Y13, Y0
 	ADDQ         DI, CX
 	ADDQ         SI, R13
-	XORQ         R8, SI
+	XORQ         R11, SI
 	DECQ         DX
 	JNZ          oneTerms1
 	CMPQ         by+112(FP), $+0
@@ -7295,6 +7773,505 @@ columnsDone:
 	MOVQ  more+136(FP), CX
 	ADDQ  CX, cols+96(FP)
 	CMPQ  AX, lower+88(FP)
+	JNE   rows
+	DECQ  BX
+	MOVQ  (SP), AX
+	SUBQ  AX, 8(SP)
+	JMP   rows
+
+allDone:
+	VZEROUPPER
+	RET
+
+// func fewPairs32_avx2(c *float32, ldc int, w *float32, down int, across int, z *float32, ldz int, n int, height int, rows int, lower int, cols int, by *float32, signs *float32, index int)
+// Requires: AVX, FMA3
+TEXT ·fewPairs32_avx2(SB), NOSPLIT, $32-120
+	MOVQ  height+64(FP), BX
+	MOVQ  ldc+8(FP), AX
+	SHLQ  $0x02, AX
+	MOVQ  BX, CX
+	DECQ  CX
+	IMULQ AX, CX
+	MOVQ  AX, (SP)
+	MOVQ  CX, 8(SP)
+	MOVQ  ldz+48(FP), DI
+	SHLQ  $0x02, DI
+	MOVQ  down+24(FP), R8
+	SHLQ  $0x02, R8
+	MOVQ  across+32(FP), AX
+	SHLQ  $0x02, AX
+	MOVQ  AX, 16(SP)
+
+rows:
+	MOVQ c+0(FP), AX
+	MOVQ z+40(FP), CX
+	ADDQ 8(SP), AX
+	MOVQ $+32, SI
+	MOVQ cols+88(FP), DX
+	SUBQ $+16, DX
+	JL   last
+
+both:
+	MOVQ   CX, R9
+	MOVQ   n+56(FP), R10
+	MOVQ   16(SP), R11
+	MOVQ   AX, R12
+	MOVQ   w+16(FP), R13
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	CMPQ   BX, $+1
+	JEQ    bothTerms1
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	CMPQ   BX, $+2
+	JEQ    bothTerms2
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+
+bothTerms3:
+	VMOVUPS      (R9), Y12
+	VMOVUPS      (R9)(SI*1), Y13
+	VBROADCASTSS (R13), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 4(R13), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R13)(R8*1), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 4(R13)(R8*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	VBROADCASTSS (R13)(R8*2), Y14
+	VFMADD231PS  Y12, Y14, Y8
+	VFMADD231PS  Y13, Y14, Y9
+	VBROADCASTSS 4(R13)(R8*2), Y14
+	VFMADD231PS  Y12, Y14, Y10
+	VFMADD231PS  Y13, Y14, Y11
+	ADDQ         DI, R9
+	ADDQ         R11, R13
+	DECQ         R10
+	JNZ          bothTerms3
+	MOVQ         signs+104(FP), R9
+	VBROADCASTSD (R9), Y12
+	VBROADCASTSD 8(R9), Y13
+	VMOVAPD      Y12, Y12
+	VMOVAPD      Y13, Y13
+	JMP          bothCombine3
+
+bothTerms2:
+	VMOVUPS      (R9), Y12
+	VMOVUPS      (R9)(SI*1), Y13
+	VBROADCASTSS (R13), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 4(R13), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	VBROADCASTSS (R13)(R8*1), Y14
+	VFMADD231PS  Y12, Y14, Y4
+	VFMADD231PS  Y13, Y14, Y5
+	VBROADCASTSS 4(R13)(R8*1), Y14
+	VFMADD231PS  Y12, Y14, Y6
+	VFMADD231PS  Y13, Y14, Y7
+	ADDQ         DI, R9
+	ADDQ         R11, R13
+	DECQ         R10
+	JNZ          bothTerms2
+	MOVQ         signs+104(FP), R9
+	VBROADCASTSD (R9), Y12
+	VBROADCASTSD 8(R9), Y13
+	VMOVAPD      Y12, Y12
+	VMOVAPD      Y13, Y13
+	JMP          bothCombine2
+
+bothTerms1:
+	VMOVUPS      (R9), Y12
+	VMOVUPS      (R9)(SI*1), Y13
+	VBROADCASTSS (R13), Y14
+	VFMADD231PS  Y12, Y14, Y0
+	VFMADD231PS  Y13, Y14, Y1
+	VBROADCASTSS 4(R13), Y14
+	VFMADD231PS  Y12, Y14, Y2
+	VFMADD231PS  Y13, Y14, Y3
+	ADDQ         DI, R9
+	ADDQ         R11, R13
+	DECQ         R10
+	JNZ          bothTerms1
+	MOVQ         signs+104(FP), R9
+	VBROADCASTSD (R9), Y12
+	VBROADCASTSD 8(R9), Y13
+	VMOVAPD      Y12, Y12
+	VMOVAPD      Y13, Y13
+
+bothCombine3:
+	VPERMILPS $0xb1, Y10, Y10
+	VXORPD    Y12, Y8, Y8
+	VXORPD    Y13, Y10, Y10
+	VADDPS    Y10, Y8, Y8
+	VPERMILPS $0xb1, Y11, Y11
+	VXORPD    Y12, Y9, Y9
+	VXORPD    Y13, Y11, Y11
+	VADDPS    Y11, Y9, Y9
+
+bothCombine2:
+	VPERMILPS $0xb1, Y6, Y6
+	VXORPD    Y12, Y4, Y4
+	VXORPD    Y13, Y6, Y6
+	VADDPS    Y6, Y4, Y4
+	VPERMILPS $0xb1, Y7, Y7
+	VXORPD    Y12, Y5, Y5
+	VXORPD    Y13, Y7, Y7
+	VADDPS    Y7, Y5, Y5
+	VPERMILPS $0xb1, Y2, Y2
+	VXORPD    Y12, Y0, Y0
+	VXORPD    Y13, Y2, Y2
+	VADDPS    Y2, Y0, Y0
+	VPERMILPS $0xb1, Y3, Y3
+	VXORPD    Y12, Y1, Y1
+	VXORPD    Y13, Y3, Y3
+	VADDPS    Y3, Y1, Y1
+	CMPQ      by+96(FP), $+0
+	JNE       bothScale3
+	CMPQ      BX, $+1
+	JEQ       bothStore1
+	CMPQ      BX, $+2
+	JEQ       bothStore2
+	JMP       bothStore3
+
+bothScale3:
+	MOVQ         by+96(FP), R9
+	VBROADCASTSS (R9), Y2
+	MOVL         4(R9), R10
+	ADDL         R10, R10
+	JZ           bothMultiply3
+	VBROADCASTSS 4(R9), Y3
+	MOVQ         AX, R12
+	SUBQ         8(SP), R12
+	VMOVUPS      (R12), Y12
+	VMULPS       Y3, Y12, Y12
+	VMULPS       Y2, Y0, Y0
+	VADDPS       Y12, Y0, Y0
+	VMOVUPS      (R12)(SI*1), Y12
+	VMULPS       Y3, Y12, Y12
+	VMULPS       Y2, Y1, Y1
+	VADDPS       Y12, Y1, Y1
+	CMPQ         BX, $+1
+	JEQ          bothStore1
+	ADDQ         (SP), R12
+	VMOVUPS      (R12), Y12
+	VMULPS       Y3, Y12, Y12
+	VMULPS       Y2, Y4, Y4
+	VADDPS       Y12, Y4, Y4
+	VMOVUPS      (R12)(SI*1), Y12
+	VMULPS       Y3, Y12, Y12
+	VMULPS       Y2, Y5, Y5
+	VADDPS       Y12, Y5, Y5
+	CMPQ         BX, $+2
+	JEQ          bothStore2
+	ADDQ         (SP), R12
+	VMOVUPS      (R12), Y12
+	VMULPS       Y3, Y12, Y12
+	VMULPS       Y2, Y8, Y8
+	VADDPS       Y12, Y8, Y8
+	VMOVUPS      (R12)(SI*1), Y12
+	VMULPS       Y3, Y12, Y12
+	VMULPS       Y2, Y9, Y9
+	VADDPS       Y12, Y9, Y9
+	JMP          bothStore3
+
+bothMultiply3:
+	VMULPS Y2, Y0, Y0
+	VMULPS Y2, Y1, Y1
+	CMPQ   BX, $+1
+	JEQ    bothStore1
+	VMULPS Y2, Y4, Y4
+	VMULPS Y2, Y5, Y5
+	CMPQ   BX, $+2
+	JEQ    bothStore2
+	VMULPS Y2, Y8, Y8
+	VMULPS Y2, Y9, Y9
+
+bothStore3:
+	VMOVUPS Y8, (R12)
+	VMOVUPS Y9, (R12)(SI*1)
+	SUBQ    (SP), R12
+
+bothStore2:
+	VMOVUPS Y4, (R12)
+	VMOVUPS Y5, (R12)(SI*1)
+	SUBQ    (SP), R12
+
+bothStore1:
+	VMOVUPS Y0, (R12)
+	VMOVUPS Y1, (R12)(SI*1)
+	ADDQ    $+64, AX
+	ADDQ    $+64, CX
+	SUBQ    $+16, DX
+	JGE     both
+
+last:
+	CMPQ DX, $-16
+	JLE  columnsDone
+	CMPQ DX, $-8
+	JLE  one
+	LEAQ 8(DX), SI
+	SHLQ $0x02, SI
+	JMP  both
+
+one:
+	ADDQ    $+16, DX
+	MOVQ    DX, 24(SP)
+	NEGQ    DX
+	LEAQ    tailMask<>+32(SB), SI
+	VMOVUPD (SI)(DX*4), Y1
+	MOVQ    n+56(FP), DX
+	MOVQ    16(SP), SI
+	MOVQ    AX, R9
+	MOVQ    w+16(FP), R10
+	VXORPD  Y0, Y0, Y0
+	VXORPD  Y2, Y2, Y2
+	CMPQ    BX, $+1
+	JEQ     oneTerms1
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y6, Y6, Y6
+	CMPQ    BX, $+2
+	JEQ     oneTerms2
+	VXORPD  Y8, Y8, Y8
+	VXORPD  Y10, Y10, Y10
+
+oneTerms3:
+	VMASKMOVPS   (CX), Y1, Y3
+	VBROADCASTSS (R10), Y12
+	VFMADD231PS  Y3, Y12, Y0
+	VBROADCASTSS 4(R10), Y12
+	VFMADD231PS  Y3, Y12, Y2
+	VBROADCASTSS (R10)(R8*1), Y12
+	VFMADD231PS  Y3, Y12, Y4
+	VBROADCASTSS 4(R10)(R8*1), Y12
+	VFMADD231PS  Y3, Y12, Y6
+	VBROADCASTSS (R10)(R8*2), Y12
+	VFMADD231PS  Y3, Y12, Y8
+	VBROADCASTSS 4(R10)(R8*2), Y12
+	VFMADD231PS  Y3, Y12, Y10
+	ADDQ         DI, CX
+	ADDQ         SI, R10
+	DECQ         DX
+	JNZ          oneTerms3
+	MOVQ         signs+104(FP), CX
+	VBROADCASTSD (CX), Y3
+	VBROADCASTSD 8(CX), Y12
+	VMOVAPD      Y3, Y3
+	VMOVAPD      Y12, Y12
+	JMP          oneCombine3
+
+oneTerms2:
+	VMASKMOVPS   (CX), Y1, Y3
+	VBROADCASTSS (R10), Y12
+	VFMADD231PS  Y3, Y12, Y0
+	VBROADCASTSS 4(R10), Y12
+	VFMADD231PS  Y3, Y12, Y2
+	VBROADCASTSS (R10)(R8*1), Y12
+	VFMADD231PS  Y3, Y12, Y4
+	VBROADCASTSS 4(R10)(R8*1), Y12
+	VFMADD231PS  Y3, Y12, Y6
+	ADDQ         DI, CX
+	ADDQ         SI, R10
+	DECQ         DX
+	JNZ          oneTerms2
+	MOVQ         signs+104(FP), CX
+	VBROADCASTSD (CX), Y3
+	VBROADCASTSD 8(CX), Y12
+	VMOVAPD      Y3, Y3
+	VMOVAPD      Y12, Y12
+	JMP          oneCombine2
+
+oneTerms1:
+	VMASKMOVPS   (CX), Y1, Y3
+	VBROADCASTSS (R10), Y12
+	VFMADD231PS  Y3, Y12, Y0
+	VBROADCASTSS 4(R10), Y12
+	VFMADD231PS  Y3, Y12, Y2
+	ADDQ         DI, CX
+	ADDQ         SI, R10
+	DECQ         DX
+	JNZ          oneTerms1
+	MOVQ         signs+104(FP), CX
+	VBROADCASTSD (CX), Y3
+	VBROADCASTSD 8(CX), Y12
+	VMOVAPD      Y3, Y3
+	VMOVAPD      Y12, Y12
+
+oneCombine3:
+	VPERMILPS $0xb1, Y10, Y10
+	VXORPD    Y3, Y8, Y8
+	VXORPD    Y12, Y10, Y10
+	VADDPS    Y10, Y8, Y8
+
+oneCombine2:
+	VPERMILPS $0xb1, Y6, Y6
+	VXORPD    Y3, Y4, Y4
+	VXORPD    Y12, Y6, Y6
+	VADDPS    Y6, Y4, Y4
+	VPERMILPS $0xb1, Y2, Y2
+	VXORPD    Y3, Y0, Y0
+	VXORPD    Y12, Y2, Y2
+	VADDPS    Y2, Y0, Y0
+	CMPQ      by+96(FP), $+0
+	JNE       oneScale3
+	CMPQ      BX, $+1
+	JEQ       oneStore1
+	CMPQ      BX, $+2
+	JEQ       oneStore2
+	JMP       oneStore3
+
+oneScale3:
+	MOVQ         by+96(FP), CX
+	VBROADCASTSS (CX), Y2
+	MOVL         4(CX), DX
+	ADDL         DX, DX
+	JZ           oneMultiply3
+	VBROADCASTSS 4(CX), Y3
+	MOVQ         AX, R9
+	SUBQ         8(SP), R9
+	VMASKMOVPS   (R9), Y1, Y12
+	VMULPS       Y3, Y12, Y12
+	VMULPS       Y2, Y0, Y0
+	VADDPS       Y12, Y0, Y0
+	CMPQ         BX, $+1
+	JEQ          oneStore1
+	ADDQ         (SP), R9
+	VMASKMOVPS   (R9), Y1, Y12
+	VMULPS       Y3, Y12, Y12
+	VMULPS       Y2, Y4, Y4
+	VADDPS       Y12, Y4, Y4
+	CMPQ         BX, $+2
+	JEQ          oneStore2
+	ADDQ         (SP), R9
+	VMASKMOVPS   (R9), Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VMULPS       Y2, Y8, Y8
+	VADDPS       Y1, Y8, Y8
+	JMP          oneStore3
+
+oneMultiply3:
+	VMULPS Y2, Y0, Y0
+	CMPQ   BX, $+1
+	JEQ    oneStore1
+	VMULPS Y2, Y4, Y4
+	CMPQ   BX, $+2
+	JEQ    oneStore2
+	VMULPS Y2, Y8, Y8
+
+oneStore3:
+	TESTQ   $+8, 24(SP)
+	JZ      lanes8of0
+	VMOVUPS Y8, (R9)
+	JMP     lanes1of0
+
+lanes8of0:
+	LEAQ         (R9), AX
+	VMOVAPD      X8, X1
+	TESTQ        $+4, 24(SP)
+	JZ           lanes4of0
+	VMOVUPS      X1, (AX)
+	VEXTRACTF128 $0x01, Y8, X1
+	ADDQ         $+16, AX
+
+lanes4of0:
+	TESTQ     $+2, 24(SP)
+	JZ        lanes2of0
+	VMOVSD    X1, (AX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $+8, AX
+
+lanes2of0:
+	TESTQ  $+1, 24(SP)
+	JZ     lanes1of0
+	VMOVSS X1, (AX)
+
+lanes1of0:
+	SUBQ (SP), R9
+
+oneStore2:
+	TESTQ   $+8, 24(SP)
+	JZ      lanes8of1
+	VMOVUPS Y4, (R9)
+	JMP     lanes1of1
+
+lanes8of1:
+	LEAQ         (R9), AX
+	VMOVAPD      X4, X1
+	TESTQ        $+4, 24(SP)
+	JZ           lanes4of1
+	VMOVUPS      X1, (AX)
+	VEXTRACTF128 $0x01, Y4, X1
+	ADDQ         $+16, AX
+
+lanes4of1:
+	TESTQ     $+2, 24(SP)
+	JZ        lanes2of1
+	VMOVSD    X1, (AX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $+8, AX
+
+lanes2of1:
+	TESTQ  $+1, 24(SP)
+	JZ     lanes1of1
+	VMOVSS X1, (AX)
+
+lanes1of1:
+	SUBQ (SP), R9
+
+oneStore1:
+	TESTQ   $+8, 24(SP)
+	JZ      lanes8of2
+	VMOVUPS Y0, (R9)
+	JMP     lanes1of2
+
+lanes8of2:
+	LEAQ         (R9), AX
+	VMOVAPD      X0, X1
+	TESTQ        $+4, 24(SP)
+	JZ           lanes4of2
+	VMOVUPS      X1, (AX)
+	VEXTRACTF128 $0x01, Y0, X1
+	ADDQ         $+16, AX
+
+lanes4of2:
+	TESTQ     $+2, 24(SP)
+	JZ        lanes2of2
+	VMOVSD    X1, (AX)
+	VPERMILPD $0x01, X1, X1
+	ADDQ      $+8, AX
+
+lanes2of2:
+	TESTQ  $+1, 24(SP)
+	JZ     lanes1of2
+	VMOVSS X1, (AX)
+
+lanes1of2:
+columnsDone:
+	MOVQ  rows+72(FP), AX
+	SUBQ  BX, AX
+	JZ    allDone
+	MOVQ  AX, rows+72(FP)
+	MOVQ  ldc+8(FP), CX
+	SHLQ  $0x02, CX
+	IMULQ BX, CX
+	ADDQ  CX, c+0(FP)
+	MOVQ  down+24(FP), CX
+	SHLQ  $0x02, CX
+	IMULQ BX, CX
+	ADDQ  CX, w+16(FP)
+	CMPQ  AX, lower+80(FP)
 	JNE   rows
 	DECQ  BX
 	MOVQ  (SP), AX

@@ -22,8 +22,13 @@ type fewRowsTile struct {
 	ldz, height     reg.GPVirtual
 	ldc, last, next Mem // bytes to the next row, to the last one, and to the next column of W
 	w               rows
-	acc             [][]vector // by rows
+	acc             [][]vector // by rows; of complex W and Z, behind the two sums of a row those of imaginary parts
 }
+
+// pairs reports whether the product is one of complex numbers, and turned returns the sums of the products
+// with imaginary parts of a row of W.
+func (p *fewRowsTile) pairs() bool             { return len(p.acc[0]) > 2 }
+func (p *fewRowsTile) turned(row int) []vector { return p.acc[row][2:] }
 
 // A part is a vector of columns: its size, and the access to it.
 type part struct {
@@ -42,18 +47,30 @@ func fewRows(t isa, x *number) {
 			"It takes height <= %d rows at a time, and one row less for the last lower rows. %s The next rows begin "+
 			"rightc columns of C and rightz columns of Z to the right, and have more columns.",
 			mostFewRows, scaledSums))
+	p := newFewRows(t, x, mostFewRows, 2)
+	p.other = bytesParam("next", x.size)
+	p.next = local(p.other)
+	XORQ(bytesParam("across", x.size), p.other)
+	p.allRows()
+}
+
+// newFewRows begins a tile of up to some rows, with some sums for each.
+func newFewRows(t isa, x *number, most, sums int) *fewRowsTile {
 	p := &fewRowsTile{t: t, x: x, c: GP64(), z: GP64(), left: GP64(), height: param("height"), apart: GP64()}
 	ldc, last := bytesParam("ldc", x.size), fresh(p.height)
 	DECQ(last)
 	IMULQ(ldc, last)
 	p.ldc, p.last = local(ldc), local(last)
-	p.ldz, p.other = bytesParam("ldz", x.size), bytesParam("next", x.size)
-	p.next = local(p.other)
-	XORQ(bytesParam("across", x.size), p.other)
-	p.w = newRows(nil, bytesParam("down", x.size), mostFewRows)
-	for range mostFewRows {
-		p.acc = append(p.acc, []vector{t.vec(), t.vec()})
+	p.ldz = bytesParam("ldz", x.size)
+	p.w = newRows(nil, bytesParam("down", x.size), most)
+	for range most {
+		p.acc = append(p.acc, t.vecs(sums))
 	}
+	return p
+}
+
+// allRows emits all rows, and the end of the tile.
+func (p *fewRowsTile) allRows() {
 	Label("rows")
 	p.allColumns()
 	left := param("rows")
@@ -78,6 +95,9 @@ func (p *fewRowsTile) moveOn() {
 		IMULQ(p.height, further)
 		ADDQ(further, mem(next[0]))
 	}
+	if p.pairs() {
+		return
+	}
 	ADDQ(bytesParam("rightc", p.x.size), mem("c"))
 	ADDQ(bytesParam("rightz", p.x.size), mem("z"))
 	ADDQ(param("more"), mem("cols"))
@@ -88,7 +108,7 @@ func (p *fewRowsTile) moveOn() {
 // vector has a mask. With AVX-512 half a vector takes half the time on processors that
 // split vectors.
 func (p *fewRowsTile) allColumns() {
-	t, lanes := p.t, p.x.lanes(p.t)
+	t, lanes, halves := p.t, p.x.lanes(p.t), p.t.evex && !p.pairs()
 	half := t
 	half.lanes /= 2
 	whole, wholeHalf := part{t, p.x.whole(t)}, part{half, p.x.whole(half)}
@@ -117,20 +137,20 @@ func (p *fewRowsTile) allColumns() {
 		LEAQ(Mem{Base: left, Disp: 2*lanes - p.x.lanes(size)}, p.apart)
 		SHLQ(U8(log2(p.x.size)), p.apart)
 	}
-	if t.evex {
+	if halves {
 		CMPQ(left, I8(-lanes/2))
 		JLE(LabelRef("oneAndHalf"))
 	}
 	end(t)
 	JMP(LabelRef("both"))
-	if t.evex {
+	if halves {
 		Label("oneAndHalf")
 		end(half)
 		p.columns("oneAndHalf", done, whole, wholeHalf)
 	}
 	Label("one")
 	ADDQ(I8(2*lanes), left)
-	if t.evex {
+	if halves {
 		CMPQ(left, I8(lanes/2))
 		JG(LabelRef("most"))
 		p.columns("half", done, part{half, p.x.firstLanes(half, left)})
@@ -163,7 +183,7 @@ func (p *fewColumns) label(name string, rows int) string {
 
 // columns computes one or two vectors of columns, which have a name. then jumps to the next ones.
 func (p *fewRowsTile) columns(name string, then func(), parts ...part) {
-	f := &fewColumns{p, name, parts, make([][]vector, mostFewRows)}
+	f := &fewColumns{p, name, parts, make([][]vector, len(p.acc))}
 	for i := range f.sums {
 		for j, of := range parts {
 			v := p.acc[i][j]
@@ -180,23 +200,39 @@ func (p *fewRowsTile) columns(name string, then func(), parts ...part) {
 // first one.
 func (p *fewColumns) compute(then func()) {
 	z, n, step, row := fresh(p.z), param("n"), fresh(p.next), fresh(p.c)
+	own, swapped := p.t.vec(), p.t.vec() // signs
 	p.w.base = param("w")
-	CMPB(mem("add"), I8(0))
-	JNE(LabelRef(p.label("Load", mostFewRows)))
+	if !p.pairs() {
+		CMPB(mem("add"), I8(0))
+		JNE(LabelRef(p.label("Load", len(p.acc))))
+	}
 	for i := range p.sums {
 		p.parts[0].t.zero(p.acc[i][:len(p.parts)]...)
+		if p.pairs() {
+			p.t.zero(p.turned(i)[:len(p.parts)]...)
+		}
 		p.exit(i, "Terms")
 	}
-	for height := mostFewRows; height > 0; height-- {
+	for height := len(p.acc); height > 0; height-- {
 		loop(p.label("Terms", height), n, func() { p.term(height, z, step) })
+		if p.pairs() {
+			p.loadSigns(own, swapped)
+			if height > 1 {
+				JMP(LabelRef(p.label("Combine", height)))
+			}
+			continue
+		}
 		CMPQ(mem("by"), I8(0))
 		JEQ(LabelRef(p.label("Store", height)))
 		if height > 1 {
-			JMP(LabelRef(p.label("Scale", mostFewRows)))
+			JMP(LabelRef(p.label("Scale", len(p.acc))))
 		}
 	}
+	if p.pairs() {
+		p.combine(own, swapped)
+	}
 	p.scale(row)
-	for i := mostFewRows - 1; i >= 0; i-- {
+	for i := len(p.acc) - 1; i >= 0; i-- {
 		Label(p.label("Store", i+1))
 		for j, v := range p.sums[i] {
 			p.parts[j].io.store(v, p.at(row, j))
@@ -206,19 +242,22 @@ func (p *fewColumns) compute(then func()) {
 		}
 	}
 	then()
-	Label(p.label("Load", mostFewRows))
+	if p.pairs() {
+		return
+	}
+	Label(p.label("Load", len(p.acc)))
 	p.each(row, "Terms", func(io access, at Mem, v vector) { io.into(at, v) })
-	JMP(LabelRef(p.label("Terms", mostFewRows)))
+	JMP(LabelRef(p.label("Terms", len(p.acc))))
 }
 
 // scale emits the multiplication of the sums, and the sum with the multiple of C.
 func (p *fewColumns) scale(row reg.GPVirtual) {
-	Label(p.label("Scale", mostFewRows))
+	Label(p.label("Scale", len(p.acc)))
 	t, by := p.parts[0].t, param("by")
 	first, second := t.vec(), t.vec()
 	p.x.broadcast(Mem{Base: by}, first)
 	p.x.isZero(Mem{Base: by, Disp: p.x.size})
-	JZ(LabelRef(p.label("Multiply", mostFewRows)))
+	JZ(LabelRef(p.label("Multiply", len(p.acc))))
 	p.x.broadcast(Mem{Base: by, Disp: p.x.size}, second)
 	p.each(row, "Store", func(io access, at Mem, v vector) {
 		old := io.load(at)
@@ -226,8 +265,8 @@ func (p *fewColumns) scale(row reg.GPVirtual) {
 		p.x.multiply(like(first, v), v, v)
 		p.x.add(old, v, v)
 	})
-	JMP(LabelRef(p.label("Store", mostFewRows)))
-	Label(p.label("Multiply", mostFewRows))
+	JMP(LabelRef(p.label("Store", len(p.acc))))
+	Label(p.label("Multiply", len(p.acc)))
 	for i := range p.sums {
 		for _, v := range p.sums[i] {
 			p.x.multiply(like(first, v), v, v)
@@ -243,6 +282,10 @@ func (p *fewColumns) term(height int, z, step reg.GPVirtual) {
 		zs[j] = p.parts[j].io.load(p.at(z, j))
 	}
 	for i, acc := range p.sums[:height] {
+		if p.pairs() {
+			p.pairTerm(i, zs)
+			continue
+		}
 		if p.t.evex && len(acc) == 1 {
 			p.x.fmaBroadcast(p.w.at(i, 0), zs[0], acc[0])
 			continue
@@ -255,12 +298,14 @@ func (p *fewColumns) term(height int, z, step reg.GPVirtual) {
 	}
 	ADDQ(p.ldz, z)
 	ADDQ(step, p.w.base)
-	XORQ(p.other, step)
+	if !p.pairs() {
+		XORQ(p.other, step)
+	}
 }
 
 // exit jumps to a label of a number of rows behind the last one of them.
 func (p *fewColumns) exit(row int, to string) {
-	if row+1 < mostFewRows {
+	if row+1 < len(p.acc) {
 		CMPQ(p.height, I8(row+1))
 		JEQ(LabelRef(p.label(to, row+1)))
 	}

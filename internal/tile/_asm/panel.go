@@ -26,6 +26,7 @@ func panels(t isa) {
 	for _, x := range []*number{double, single} {
 		panel(t, x, highPanel(t))
 		fewRows(t, x)
+		fewPairs(t, x)
 	}
 	panel(t, double, lowPanel)
 }

@@ -159,6 +159,7 @@ func fields() []field {
 		number("lanes", "float64 in a vector", func(t isa) int { return t.lanes }),
 		number("high", "rows of the highest tile of panel", highPanel),
 		number("low", "rows of a tile of few rows at most", func(isa) int { return mostFewRows }),
+		number("pairRows", "rows of a tile of complex numbers at most", mostPairRows),
 		number("few", "rows of a triangle that solveFew takes at most", isa.fewRows),
 		{"productRows", "rows of W that rowProducts takes at most, for float64 and float32", 2, func(t isa) []string {
 			return productSizes(t, func(rows, _ int) int { return rows })
