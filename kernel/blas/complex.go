@@ -22,8 +22,8 @@ import (
 // A B errs like sums of 2k real products. The error of its real part is at most g sum(|re a||re b| + |im
 // a||im b|). The error of its imaginary part is at most g sum(|re a||im b| + |im a||re b|). Another real
 // alpha multiplies the sums. A complex alpha is multiplied into the entries of one factor first, with at
-// most 2u |alpha| for each |re b| + |im b|, or |re a| + |im a|. Products of few rows or columns are computed
-// otherwise, with the same bounds: see zfew.go.
+// most 2u |alpha| for each |re b| + |im b|, or |re a| + |im a|. Smaller products are computed otherwise,
+// with the same bounds: see zdirect.go and zfew.go.
 
 // A pairing is how the right factor of a complex product becomes a real one: its entries, or their
 // conjugates, times alpha. Such a product counts its columns and its depth in reals.
@@ -165,25 +165,41 @@ type complexProduct[F tile.Float] struct {
 // compute computes C += alpha op(A) op(B), or overwrites C with the product.
 func (z *complexProduct[F]) compute(set bool) {
 	p := z.ofReals(set)
-	if z.part == blas.All && z.isSmall() {
-		p.small()
-		return
-	}
 	p.compute()
+}
+
+// ofReals returns the product as one of reals.
+func (z *complexProduct[F]) ofReals(set bool) product[F] {
+	by, entries := 1.0, z.alpha // of the sums, and of the entries of the right factor
+	if imag(z.alpha) == 0 && real(z.alpha) != -1 {
+		by, entries = real(z.alpha), 1
+	}
+	p := product[F]{
+		a: z.a.factor, b: z.b.factor, m: z.m, n: 2 * z.n, k: 2 * z.k, c: z.c, ldc: z.ldc,
+		part: z.part, alone: true, pairs: paired[F](entries, z.b.conjugate),
+	}
+	p.update = tile.Update[F]{Alpha: F(by), Beta: 1}
+	if set {
+		p.update.Beta = 0
+	}
+	p.pairs.across = z.a.conjugate
+	return p
 }
 
 // computeWith computes C = alpha op(A) op(B) + beta C.
 func (z *complexProduct[F]) computeWith(beta complex128) {
-	if z.isFew() && !z.isSmall() {
-		z.byFew(beta)
-		return
+	if z.part == blas.All {
+		switch {
+		case z.isFew():
+			z.byFew(beta)
+			return
+		case z.isDirect():
+			z.computeDirect(beta)
+			return
+		}
 	}
 	if beta != 0 && beta != 1 {
-		area, by := product[F]{n: 2 * z.n, part: z.part, pairs: pairing[F]{on: true}}, paired[F](beta, false)
-		for i := range z.m {
-			from, to := area.span(i)
-			by.multiply(z.c[i*z.ldc+from : i*z.ldc+to])
-		}
+		z.scaleTriangle(beta)
 	}
 	z.compute(beta == 0)
 }

@@ -15,7 +15,7 @@ import (
 // A product whose left factor is packed to save pages has the bits of products of few columns, which read it
 // in place: with every form of the factors, in real and in complex numbers.
 func TestPackedLeftSameBits(t *testing.T) {
-	const m, n, k, ld, part = 257, 300, 270, 311, 60
+	const m, n, k, ld, part = 257, 300, 270, 311, 75
 	rng := rand.New(rand.NewPCG(3, 9))
 	normal := func() []float64 {
 		x := make([]float64, ld*ld)

@@ -201,16 +201,22 @@ const (
 	// multiplies two matrices as fast. complexSides and complexSidesRight are the largest numbers for which
 	// it multiplies a symmetric matrix as fast: on the left, of up to complexSidesOrder rows, and on the
 	// right. BenchmarkComplex, for all constants of complex numbers.
-	complexMultiplications                             = 120
-	complexSides, complexSidesOrder, complexSidesRight = 120, 4, 240
+	complexMultiplications, complexMultiplicationsTurned = 32, 120
+	complexSides, complexSidesOrder, complexSidesRight   = 40, 4, 40
+	// thinPairs is the largest number of entries of the larger factor of a complex row, or of a column, that
+	// is computed as a product, and thinTerms the largest number of terms for each of some inner products.
+	// fewEntries is the least number for which few rows or columns are inner products. Zgemm of one row or
+	// column, 2 to 400.
+	thinPairs, thinTerms, fewEntries = 800, 16, 1000
+	// turnedPairColumns is the largest number of columns of a complex product that is computed as its
+	// transpose, in complex64 twice that, for at least turnedPairRows rows, and turnedPairTerms terms for
+	// each column. Zgemm, transposed, of 20 x 1 to 400 x 4.
+	turnedPairColumns, turnedPairRows, turnedPairTerms = 2, 16, 3
 	// complexSquares is n n k below which gonum computes a triangle as fast, up to complexSquaresOrder rows.
 	// complexSquares32 is that for A A* in complex64 and for two products, and complexSquaresTurned for A*A.
 	// Zherk and Zher2k of 1 to 16 rows.
-	complexSquares, complexSquaresOrder    = 800, 10
-	complexSquares32, complexSquaresTurned = 120, 48
-	// smallPairs is the largest number of entries of the right factor of a complex product without blocks.
-	// It has narrowPairs columns, or up to narrowPairTerms terms. Zgemm, Zherk of 5 to 40.
-	smallPairs, narrowPairs, narrowPairTerms = 1024, 4, 16
+	complexSquares, complexSquaresOrder    = 250, 10
+	complexSquares32, complexSquaresTurned = 28, 28
 	// mirrorLoops is the largest order of a complex triangle that is mirrored entry by entry. Zhemm.
 	mirrorLoops = 16
 	// complexRows, complexRow and complexEntries are numbers of rows, of entries of a row, and of entries
@@ -235,17 +241,13 @@ const (
 	// pairSides is the largest number s of right sides of a symmetric complex matrix that are taken one after
 	// the other, from the order pairSidesOrder on, and symmVectorOrder s (s-1). Zhemm of 1 x 8 to 8 x 800.
 	pairSides, pairSidesOrder = 5, 24
-	// complexSquare is the largest order of a triangle of a complex product that is computed as a square.
-	// Zherk of 1 x 30 to 40 x 400.
-	complexSquare = 12
-	// mostTerms, and mostTermsOfTwo for two products, are the largest numbers of terms of a triangle of a
-	// complex product that is changed row by row, from rowsForTerms rows for each two of them on. Zherk and
-	// Zher2k of 5 x 1 to 400 x 5.
-	mostTerms, mostTermsOfTwo, rowsForTerms = 2, 4, 24
+	// mostTerms is the largest number of terms of a triangle of a complex product, or of two, that is added
+	// to C row by row, from rowsForTerms rows for each of them on. Zherk and Zher2k of 5 x 1 to 400 x 5.
+	mostTerms, rowsForTerms = 1, 24
 	// complexTwice is the largest order of a triangle of two complex products that are computed as one
 	// matrix, which is added to its transpose. Two products of fewer than complexTwiceDepth terms are one of
-	// twice as many above the order joinedOrder. Zher2k of 5 x 1 to 400 x 40.
-	complexTwice, complexTwiceDepth, joinedOrder = 96, 12, 24
+	// twice as many where the order exceeds these by joinedOrder. Zher2k of 5 x 1 to 400 x 40.
+	complexTwice, complexTwiceDepth, joinedOrder = 96, 16, 12
 	// turnedRows is the least number of rows of a complex matrix where separate products by real and by
 	// imaginary parts save time. A matrix of fewer rows, with at least complexDot columns, is multiplied by
 	// rows, as complex numbers. Zgemv 4x362.
@@ -282,13 +284,11 @@ const (
 // largest number of these, the least number of terms for each of them, and of terms of any number.
 type fewSizes struct{ most, depths, depth int }
 
-// fewByParts and fewByRows are for larger factors that are stored by columns, and by rows. turned are those
-// of products that are the transpose of C. Zgemm of 1 x 2 to 24 x 300, and of 2 x 1 to 300 x 24.
+// fewByRows is for larger factors that are stored by rows; turned are the sizes of products that are the
+// transpose of C. Zgemm of 1 x 2 to 24 x 300, and of 2 x 1 to 300 x 24.
 var (
-	fewByParts       = fewSizes{most: 12, depths: 6, depth: 6}
-	fewByPartsTurned = fewSizes{most: 4, depths: 15, depth: 15}
-	fewByRows        = fewSizes{most: 12, depths: 1, depth: 5}
-	fewByRowsTurned  = fewSizes{most: 3, depths: 12, depth: 12}
+	fewByRows       = fewSizes{most: 8, depths: 5, depth: 9}
+	fewByRowsTurned = fewSizes{most: 2, depths: 14, depth: 28}
 )
 
 // A rowsFrom has the least sizes of triangles and bands where rows by vectors take less time than gonum's

@@ -33,16 +33,12 @@ func (f fewSizes) enough(few, terms int) bool {
 // or few columns.
 func (z *complexProduct[F]) isFew() bool {
 	switch {
-	case z.part != blas.All:
+	case z.part != blas.All || max(z.m, z.n)*z.k < fewEntries:
 		return false
-	case z.m > z.n && !z.a.transposed:
-		return fewByRowsTurned.enough(z.n, z.k)
 	case z.m > z.n:
-		return fewByPartsTurned.enough(z.n, z.k)
-	case !z.b.transposed:
-		return fewByParts.enough(z.m, z.k)
+		return !z.a.transposed && fewByRowsTurned.enough(z.n, z.k)
 	}
-	return fewByRows.enough(z.m, z.k)
+	return z.b.transposed && fewByRows.enough(z.m, z.k)
 }
 
 // byFew computes C = alpha op(A) op(B) + beta C.
@@ -55,11 +51,7 @@ func (z *complexProduct[F]) byFew(beta complex128) {
 		p.few, p.many, p.turned = z.b.transpose(), z.a, true
 		p.rows, p.of = z.n, z.m
 	}
-	if p.many.transposed {
-		p.byParts()
-	} else {
-		p.byRows()
-	}
+	p.byRows()
 }
 
 // transpose returns the transpose of an operand.
@@ -94,29 +86,6 @@ func (p *fewPairs[F]) transposeFew(memory []F) {
 	if p.few.transposed {
 		tile.TransposeComplex(memory, 2*p.depth, p.few.data, p.few.stride, p.depth, p.rows)
 	}
-}
-
-// byParts computes C from products of the real parts of the smaller factor, and of its imaginary parts, with
-// the larger one, whose columns are stored as rows.
-func (p *fewPairs[F]) byParts() {
-	columns := 2 * p.of
-	memory := borrow[F](4*p.rows*p.depth + 2*p.rows*columns)
-	defer giveBack(memory)
-	all := 2 * p.rows * p.depth
-	both, sums := (*memory)[all:2*all], (*memory)[2*all:][:2*p.rows*columns]
-	p.transposeFew(*memory)
-	for i := range p.rows {
-		tile.SplitPairs(both[i*p.depth:], both[all/2+i*p.depth:], p.rowOf(*memory, i))
-	}
-	gemm(true, blas.NoTrans, blas.NoTrans, 2*p.rows, columns, p.depth, 1, both, p.depth,
-		p.many.data, p.many.stride, 0, sums, columns)
-	byRe, byIm := sums[:len(sums)/2], sums[len(sums)/2:]
-	combineParts(byRe, byIm, p.many.conjugate, p.few.conjugate)
-	if !p.turned {
-		p.store(byRe)
-		return
-	}
-	p.storeTransposed(byRe, byIm)
 }
 
 // combineParts sets sums of rows times real parts to sums of rows, or of their conjugates, times complex
@@ -197,22 +166,5 @@ func (p *fewPairs[F]) store(products []F) {
 		}
 		p.beta.multiply(row)
 		tile.AddScaled(row, of, 1)
-	}
-}
-
-// storeTransposed is store for C by columns. It overwrites others.
-func (p *fewPairs[F]) storeTransposed(products, others []F) {
-	if p.set {
-		tile.TransposeComplex(p.c, p.ldc, products, 2*p.of, p.rows, p.of)
-		return
-	}
-	length := 2 * p.rows
-	tile.TransposeComplex(others, length, products, 2*p.of, p.rows, p.of)
-	for i := range p.of {
-		row, of := p.c[i*p.ldc:][:length], others[i*length:][:length]
-		p.beta.multiply(row)
-		for k, v := range of {
-			row[k] += v
-		}
 	}
 }

@@ -13,7 +13,7 @@ func (*routines) Zgemm(
 	tA, tB blas.Transpose, m, n, k int, alpha complex128, a []complex128, lda int, b []complex128, ldb int,
 	beta complex128, c []complex128, ldc int,
 ) {
-	if m*n*k < complexMultiplications ||
+	if gonumMultipliesPairs(tB, m, n, k) ||
 		!zgemm(tA, tB, m, n, k, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
 		fallback{}.Zgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
@@ -24,13 +24,22 @@ func (*routines) Cgemm(
 	tA, tB blas.Transpose, m, n, k int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
 	beta complex64, c []complex64, ldc int,
 ) {
-	if m*n*k < complexMultiplications ||
+	if gonumMultipliesPairs(tB, m, n, k) ||
 		!zgemm(
 			tA, tB, m, n, k, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta),
 			singles(c), ldc,
 		) {
 		gonum.Cgemm(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
+}
+
+// gonumMultipliesPairs reports whether gonum takes less time for a complex product: up to more
+// multiplications for a transposed B.
+func gonumMultipliesPairs(tB blas.Transpose, m, n, k int) bool {
+	if tB != blas.NoTrans {
+		return m*n*k < complexMultiplicationsTurned
+	}
+	return m*n*k < complexMultiplications
 }
 
 // zgemm computes Zgemm or Cgemm and returns true, or returns false where gonum computes it.
@@ -42,10 +51,15 @@ func zgemm[F tile.Float](
 	switch z.way(tA, tB, lda, ldb, ldc) {
 	case byGonum:
 		return false
+	case byScaling:
+		if beta != 1 {
+			z.scaleTriangle(beta)
+		}
+		return true
 	case byVector:
 		return zgemmByRows(tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
-	if n == 1 && tB != blas.ConjTrans {
+	if n == 1 && tB != blas.ConjTrans && m*k > thinPairs {
 		inc, rows, columns := ldb, m, k
 		if tB == blas.Trans {
 			inc = 1
@@ -64,23 +78,22 @@ func zgemm[F tile.Float](
 
 // way returns how a product is computed. gonum's product skips no zeros, and with alpha = 0 reads no factor.
 func (z *complexProduct[F]) way(tA, tB blas.Transpose, lda, ldb, ldc int) way {
+	const scaledPairs = 32 // columns from which vectors multiply C by beta in less time
 	rowsA, columnsA := opShape(tA, z.m, z.k)
 	rowsB, columnsB := opShape(tB, z.k, z.n)
 	switch {
-	case !known(tA) || !known(tB) || min(z.m, z.n, z.k) <= 0 || z.alpha == 0 || !vectorized():
+	case !known(tA) || !known(tB) || min(z.m, z.n, z.k) <= 0 || !vectorized():
 		return byGonum
 	case !insidePairs(z.a.data, rowsA, columnsA, lda) || !insidePairs(z.b.data, rowsB, columnsB, ldb) ||
 		!insidePairs(z.c, z.m, z.n, ldc):
 		return byGonum
 	}
-	switch conjugate := z.a.conjugate || z.b.conjugate; {
-	case z.m == 1 && !conjugate:
-		return byVector
-	case z.isFew():
-		return byFew
-	case z.m < complexRows && conjugate:
+	switch inner := z.b.transposed && z.k > thinTerms*z.n; { // few inner products
+	case z.alpha == 0 && z.n < scaledPairs:
 		return byGonum
-	case z.m < complexRows:
+	case z.alpha == 0:
+		return byScaling
+	case z.m == 1 && (inner || z.n*z.k > thinPairs) && !z.a.conjugate && !z.b.conjugate:
 		return byVector
 	}
 	return byTiles

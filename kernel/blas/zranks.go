@@ -5,18 +5,17 @@ import "github.com/difalt/difalt/internal/tile"
 // A triangle of a complex product of few terms, such as C + A A*, is changed row by row here: two terms at a
 // time are columns of one factor times rows of the other one.
 
-// isFewTerms reports whether a triangle of a product of some terms is changed row by row, of most at most.
-func (z *complexProduct[F]) isFewTerms(terms, most int) bool {
-	return terms <= most && z.n >= rowsForTerms*((terms+1)/2) && vectorized()
+// isFewTerms reports whether a triangle of one product, or of two, is changed row by row.
+func (z *complexProduct[F]) isFewTerms() bool {
+	return z.k <= mostTerms && z.n >= rowsForTerms*z.k && vectorized()
 }
 
-// addTerms computes a triangle C = alpha op(A) op(B) + beta C or, with twice, C = alpha op(A) op(B) +
-// conj(alpha) op(B)* op(A)* + beta C, without conjugates for a symmetric C.
-func (z *complexProduct[F]) addTerms(hermitian, twice bool, beta complex128) {
+// addTerms computes a triangle C += alpha op(A) op(B) or, with twice, C += alpha op(A) op(B) +
+// conj(alpha) op(B)* op(A)*, without conjugates for a symmetric C.
+func (z *complexProduct[F]) addTerms(hermitian, twice bool) {
 	if hermitian {
 		makeReal(z.c, z.ldc/2, z.n)
 	}
-	z.scaleTriangle(beta)
 	all, terms := tile.Pad(2*z.n), z.k
 	if twice {
 		terms *= 2
@@ -116,37 +115,43 @@ func (z *complexProduct[F]) scaleTriangle(beta complex128) {
 }
 
 // joined computes a triangle C = z + second + beta C for two products of stored factors of one shape, as one
-// product of twice as many terms. The second alpha is the first one, or its conjugate.
+// product of twice as many terms. The second alpha is the first one, or its conjugate. The columns of the
+// left factor are those of A and of B, and the rows of the right one those of B and of A.
 func (z *complexProduct[F]) joined(second *complexProduct[F], hermitian bool, beta complex128) {
-	rows, length, stride, behind := z.n, 2*z.k, 4*z.k, 2*z.k // terms beside each other
-	if z.a.transposed {
-		rows, length, stride, behind = z.k, 2*z.n, 2*z.n, 2*z.n*z.k
-	}
-	memory := borrow[F](8 * z.n * z.k)
-	left, right := (*memory)[:4*z.n*z.k], (*memory)[4*z.n*z.k:]
-	first, other := complex128(1), complex128(1) // factors of the terms
-	if second.alpha != z.alpha {
-		first, other = z.alpha, second.alpha
-	}
-	if z.a.conjugate {
-		first, other = other, first
-	}
-	byFirst, byOther := paired[F](first, false), paired[F](other, false)
-	for i := range rows {
-		at := i * stride
-		copy(left[at:][:length], z.a.data[i*z.a.stride:])
-		copy(left[at+behind:][:length], second.a.data[i*second.a.stride:])
-		byFirst.multiply(left[at:][:length])
-		byOther.multiply(left[at+behind:][:length])
-		copy(right[at:][:length], z.b.data[i*z.b.stride:])
-		copy(right[at+behind:][:length], second.b.data[i*second.b.stride:])
-	}
-	of := *z
-	of.k = 2 * z.k
-	of.a.data, of.a.stride, of.b.data, of.b.stride = left, stride, right, stride
-	if second.alpha != z.alpha {
+	size := 2 * z.n * z.k
+	memory := borrow[F](4 * size)
+	defer giveBack(memory)
+	rows := func(i int) []F { return (*memory)[i*size:][:size] }
+	a, b := z.a.transpose(), z.b
+	a.copyRows(rows(0), z.k, z.n)
+	b.copyRows(rows(1), z.k, z.n)
+	of, right := *z, 1
+	if second.alpha == z.alpha {
+		copy(rows(2), rows(0))
+	} else {
+		right = 2
+		copy(rows(2), rows(1))
+		copy(rows(3), rows(0))
+		first, other := z.alpha, second.alpha
+		if z.a.conjugate {
+			first, other = other, first
+		}
+		byFirst, byOther := paired[F](first, false), paired[F](other, false)
+		byFirst.multiply(rows(0))
+		byOther.multiply(rows(1))
 		of.alpha = 1
 	}
+	of.k = 2 * z.k
+	of.a.factor = factor[F]{(*memory)[:2*size], 2 * z.n, true}
+	of.b.factor = factor[F]{(*memory)[right*size:], 2 * z.n, false}
 	of.triangle(hermitian, beta)
-	giveBack(memory)
+}
+
+// copyRows copies an operand of some rows and columns to memory, by rows.
+func (o operand[F]) copyRows(memory []F, rows, columns int) {
+	if o.transposed {
+		tile.TransposeComplex(memory, 2*columns, o.data, o.stride, columns, rows)
+		return
+	}
+	tile.CopyRows(memory, 2*columns, o.data, o.stride, 2*columns, rows)
 }

@@ -92,15 +92,11 @@ func zsymm[F tile.Float](
 	memory := borrow[F]((order + 1) * stride)
 	defer giveBack(memory)
 	mirrorPairs(*memory, stride, a, 2*lda, order, ul, hermitian)
-	by := paired[F](alpha, false)
-	for i := range order {
-		by.multiply((*memory)[i*stride:][:2*order])
-	}
 	left, right := operand[F]{factor[F]{*memory, stride, false}, false}, operandOf(blas.NoTrans, b, ldb)
 	if s == blas.Right {
 		left, right = right, left
 	}
-	z := complexProduct[F]{left, right, m, n, order, 1, c, 2 * ldc, blas.All}
+	z := complexProduct[F]{left, right, m, n, order, alpha, c, 2 * ldc, blas.All}
 	z.computeWith(beta)
 	return true
 }

@@ -122,9 +122,9 @@ func zsyr2k[F tile.Float](
 		second.alpha = complex(real(alpha), -imag(alpha))
 	}
 	switch {
-	case z.isFewTerms(2*k, mostTermsOfTwo):
-		z.addTerms(hermitian, true, beta)
-	case k < complexTwiceDepth && n > joinedOrder:
+	case z.isFewTerms() && beta == 1:
+		z.addTerms(hermitian, true)
+	case k < complexTwiceDepth && n > joinedOrder+k:
 		z.joined(&second, hermitian, beta)
 	case n <= complexTwice:
 		memory := borrow[F](2 * n * n)
@@ -147,6 +147,10 @@ func zsyr2k[F tile.Float](
 
 // triangle computes a triangle of a product plus beta C, with a real diagonal if C is Hermitian.
 func (z *complexProduct[F]) triangle(hermitian bool, beta complex128) {
+	if z.isDirect() {
+		z.directTriangle(hermitian, beta)
+		return
+	}
 	if hermitian { // the imaginary parts of the diagonal are not read
 		makeReal(z.c, z.ldc/2, z.n)
 	}

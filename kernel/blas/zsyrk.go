@@ -112,18 +112,9 @@ func zsyrk[F tile.Float](
 		right.transposed, right.conjugate = true, hermitian
 	}
 	z := complexProduct[F]{left, right, n, n, k, alpha, c, 2 * ldc, ul}
-	switch {
-	case z.isFewTerms(k, mostTerms):
-		z.addTerms(hermitian, false, beta)
-	case n <= complexSquare:
-		memory := borrow[F](2 * n * n)
-		z.c, z.ldc, z.part = *memory, 2*n, blas.All
-		z.computeWith(0)
-		addHalf(hermitian, ul, n, *memory, 2*n, beta, c, 2*ldc)
-		giveBack(memory)
-	case z.isSmall():
-		z.smallTriangle(hermitian, beta)
-	default:
+	if z.isFewTerms() && beta == 1 {
+		z.addTerms(hermitian, false)
+	} else {
 		z.triangle(hermitian, beta)
 	}
 	return true
