@@ -1,6 +1,11 @@
 package blas
 
-import "github.com/difalt/difalt/internal/tile"
+import (
+	"slices"
+	"sync"
+
+	"github.com/difalt/difalt/internal/tile"
+)
 
 // A vectorOperation is an operation of level 1.
 type vectorOperation uint8
@@ -38,12 +43,13 @@ func (o vectorOperation) sums() bool {
 	return false
 }
 
-// longVector is the least number of reals of a vector whose operations are computed in pieces, which several
-// threads may share. Its sums are sums of those of pieces, for any number of threads.
-const longVector = 1 << 15
+// longVector is the least number of reals of a vector whose operations several threads may share. Its sums
+// are sums of those of pieces, for any number of threads.
+const longVector = 1 << 13
 
-// pieceOfVector is the number of reals of a piece.
-const pieceOfVector = 1 << 12
+// mostOfAPiece is the largest number of reals of a piece. Pieces are halves of halves, so that two, four or
+// eight threads have equal parts: where half of a vector fits in a second-level cache, a little more may not.
+const mostOfAPiece = 1 << 13
 
 // A longVectors is an operation on long vectors of one length.
 type longVectors[F tile.Float] struct {
@@ -55,37 +61,79 @@ type longVectors[F tile.Float] struct {
 
 // compute carries the operation out, and returns its sum: both parts of a complex one.
 func (l *longVectors[F]) compute() (re, im float64) {
-	t := tune().vectors.teamFor((l.operation.passes() * len(l.x)) >> kind[F]())
-	if t.threads == 1 && !l.operation.sums() {
-		return l.part(0, len(l.x))
+	n := len(l.x)
+	t := tune().vectors.teamFor((l.operation.passes() * n) >> kind[F]())
+	switch {
+	case t.threads > 1:
+		return l.share(t)
+	case !l.operation.sums():
+		return l.part(0, n)
 	}
-	pieces := (len(l.x) + pieceOfVector - 1) / pieceOfVector
-	if t.threads == 1 {
-		for i := range pieces {
-			x, y := l.piece(i)
-			re, im = re+x, im+y
-		}
-		return re, im
-	}
-	of := *l // a copy, so that vectors on one thread need no memory of the heap
-	memory := borrow[float64](2 * pieces)
-	defer giveBack(memory)
-	sums, parts := *memory, t.parts(4, pieces)
-	cut := func(k int) int { return (k*pieces + parts - 1) / parts } // the caller begins first, and has more
-	t.run(parts, func(k int) {
-		for i := cut(k+1) - 1; i >= cut(k); i-- { // as team.backwards
-			sums[2*i], sums[2*i+1] = of.piece(i)
-		}
-	})
-	for i := range pieces {
-		re, im = re+sums[2*i], im+sums[2*i+1]
+	for lo, piece := 0, l.piece(); lo < n; lo += piece {
+		x, y := l.part(lo, min(lo+piece, n))
+		re, im = re+x, im+y
 	}
 	return re, im
 }
 
-// piece carries the operation out on piece i, and returns its sum.
-func (l *longVectors[F]) piece(i int) (re, im float64) {
-	return l.part(i*pieceOfVector, min((i+1)*pieceOfVector, len(l.x)))
+// piece returns the number of reals of a piece, or of some lines where the operation has no sum.
+func (l *longVectors[F]) piece() int {
+	const unit = 64
+	if !l.operation.sums() {
+		return unit
+	}
+	n := len(l.x)
+	for n > mostOfAPiece {
+		n = (n + 1) / 2
+	}
+	return (n + unit - 1) &^ (unit - 1)
+}
+
+// A sharedVectors is a longVectors that threads share.
+type sharedVectors[F tile.Float] struct {
+	longVectors[F]
+	each, pieces, parts int
+	sums                [][2]float64 // of the pieces
+	compute             func(k int)  // the method part
+}
+
+// vectorsShared holds those of float64 and of float32 that are not in use.
+var vectorsShared [2]sync.Pool
+
+// share is compute by the threads of a team.
+func (l *longVectors[F]) share(t team) (re, im float64) {
+	s, ok := vectorsShared[kind[F]()].Get().(*sharedVectors[F])
+	if !ok {
+		s = new(sharedVectors[F])
+		s.compute = s.part
+	}
+	s.longVectors, s.each = *l, l.piece()
+	s.pieces = (len(l.x) + s.each - 1) / s.each
+	s.parts = t.parts(4, s.pieces)
+	s.sums = s.sums[:0]
+	if l.operation.sums() {
+		s.sums = slices.Grow(s.sums, s.pieces)[:s.pieces]
+	}
+	t.run(s.parts, s.compute)
+	for _, sum := range s.sums {
+		re, im = re+sum[0], im+sum[1]
+	}
+	s.longVectors = longVectors[F]{}
+	vectorsShared[kind[F]()].Put(s)
+	return re, im
+}
+
+// part computes the pieces of part k.
+func (s *sharedVectors[F]) part(k int) {
+	n := len(s.x)
+	from, to := s.pieces*k/s.parts, s.pieces*(k+1)/s.parts
+	if !s.operation.sums() {
+		s.longVectors.part(from*s.each, min(to*s.each, n))
+		return
+	}
+	for i := from; i < to; i++ {
+		s.sums[i][0], s.sums[i][1] = s.longVectors.part(i*s.each, min((i+1)*s.each, n))
+	}
 }
 
 // part carries the operation out on reals lo to hi, and returns their sum.

@@ -342,8 +342,8 @@ type tuning struct {
 	// products are the least numbers of multiplications in float64 that several threads share, passes the
 	// least numbers of entries of float64 that they read or write, and vectors those of operations on
 	// vectors: in float32 all are twice as large. One thread takes 4 to 5 us for products of soon, 1 to 2 us
-	// for passes, 2 to 4 us for vectors, and 100 us or more for products and passes of always. Mul 30 to 300,
-	// MulVec, Sym·v, RankOne 100 to 500, Zgemv, Zher 129, Dot, Axpy and Scal of 16000 to 200000, two threads.
+	// for passes, 1 us for vectors, and 100 us or more for products and passes of always. Mul 30 to 300,
+	// MulVec, Sym·v, RankOne 100 to 500, Zgemv, Zher 129, Dot, Axpy and Scal of 9000 to 200000, two threads.
 	products, passes, vectors sharing
 	// vectorBytes is the size of a vector of the tier.
 	vectorBytes int
@@ -382,7 +382,7 @@ func tuningOf(t tile.Tier, secondLevel int) tuning {
 		blockHeight: 192, blockWidth: 2048,
 		products:    sharing{soon: 120_000, always: 1 << 22},
 		passes:      sharing{soon: 16_000, always: 350_000},
-		vectors:     sharing{soon: 90_000, always: 350_000},
+		vectors:     sharing{soon: 24_000, always: 350_000},
 		vectorBytes: 32, secondLevel: secondLevel,
 	}
 	if t == tile.AVX512 {
