@@ -55,9 +55,9 @@ func HelpersWait() bool { return shared.idle.Load() > 0 }
 
 // Run calls part for all i below the number of parts, and returns when all calls have returned. The caller
 // computes part 0, and then parts that no helper has taken yet; up to helpers goroutines help, each first
-// with a part that is fixed for all runs. If parts panic, Run panics after all have ended, with the value
-// of part 0 or of another one. A part that ends the caller's goroutine does so after all have ended. Run does
-// not allocate.
+// with a part that is fixed for all runs, and then with those behind it. If parts panic, Run panics after all
+// have ended, with the value of part 0 or of another one. A part that ends the caller's goroutine does so
+// after all have ended. Run does not allocate.
 func (j *Job) Run(helpers int, part func(i int)) {
 	j.part = part
 	j.fault.Store(nil)
@@ -95,7 +95,12 @@ func (j *Job) finish(place int, run uint32) {
 func (j *Job) offer(helpers int) (place int) {
 	for place = range shared.offered {
 		if shared.offered[place].Load() == nil && shared.offered[place].CompareAndSwap(nil, j) {
+			hired := false
 			for shared.idle.Load() < int64(helpers) && hire() {
+				hired = true
+			}
+			if hired {
+				go nothing()
 			}
 			return place
 		}
@@ -114,6 +119,10 @@ func hire() bool {
 	}
 	return false
 }
+
+// nothing is a goroutine that ends. Started after helpers, it is the one that was started last, which other
+// threads take some 60 us later than those in the queue before it.
+func nothing() {}
 
 // dismiss takes the helper that calls it out of the count if there are too many: GOMAXPROCS is lower than
 // when they were hired.
@@ -137,6 +146,12 @@ func (j *Job) take(run uint32, first int, caller bool) {
 			j.call(i, caller)
 		}
 	}
+}
+
+// firstOf returns the part that a helper takes first: the first one of its share. Unless a thread is late,
+// each takes the parts in every run that it took in the one before, and that its caches hold.
+func (j *Job) firstOf(name int) int {
+	return (name + 1) * len(j.claimed) / (int(shared.limit.Load()) + 1)
 }
 
 // call computes a part. It leaves a panic to Run.
@@ -219,7 +234,7 @@ func help() {
 		if j == nil {
 			return
 		}
-		j.take(j.run.Load(), name+1, false)
+		j.take(j.run.Load(), j.firstOf(name), false)
 		busy = false
 		shared.idle.Add(1)
 	}
