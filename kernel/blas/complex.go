@@ -232,6 +232,14 @@ func gatherPairs[F tile.Float](memory, x []F, n, inc int, by complex128, conjuga
 	return pairs
 }
 
+// someOf returns entries lo to hi of n complex numbers, inc apart.
+func someOf[F tile.Float](x []F, n, inc, lo, hi int) []F {
+	if inc < 0 {
+		return x[2*(hi-n)*inc:]
+	}
+	return x[2*lo*inc:]
+}
+
 // turnedPairs returns n complex numbers, inc apart, or their conjugates, and behind them i times these.
 func turnedPairs[F tile.Float](memory, x []F, n, inc int, conjugate bool) []F {
 	pairs, sign := gatherPairs(memory, x, n, inc, 1, false), F(1)

@@ -256,7 +256,7 @@ func (v *matrixVector[F]) multiply(tA blas.Transpose, x []F, incX int, y []F, in
 // rowsOfATile is the number of rows whose products with a vector one tile computes.
 const rowsOfATile = 8
 
-// compute computes entries lo to hi of y; for A itself, lo is a multiple of rowsOfATile. Their bits depend on
+// compute computes entries lo to hi of y; for A itself, lo is a multiple of rowsOfAUnit. Their bits depend on
 // nothing else.
 func (v *matrixVector[F]) compute(tA blas.Transpose, lo, hi int) {
 	if tA == blas.NoTrans {
@@ -275,13 +275,15 @@ func (v *matrixVector[F]) compute(tA blas.Transpose, lo, hi int) {
 // share computes y on several threads, which take parts of up to most of its entries in turn. Parts of sums
 // of rows begin a line of a cache.
 func (v *matrixVector[F]) share(t team, tA blas.Transpose, entries, most int) {
-	of, unit, lead := *v, rowsOfATile, 0
+	of, unit, lead := *v, rowsOfAUnit, 0
 	if tA != blas.NoTrans {
 		unit, lead = lineOf[F](), lineBefore(v.y)
 	}
-	together := t.together(lead+entries, most, unit)
-	parts := (lead + entries + together - 1) / together
-	t.run(parts, func(i int) { of.compute(tA, max(i*together-lead, 0), min((i+1)*together-lead, entries)) })
+	parts := t.cut(entries, most, unit, lead)
+	t.run(parts.parts, func(i int) {
+		lo, hi := parts.part(i)
+		of.compute(tA, lo, hi)
+	})
 }
 
 // shareSums computes y for A' on several threads, which take sums over some rows in turn, to be added

@@ -63,9 +63,11 @@ func (u *outerProduct[F]) share() {
 		return
 	}
 	of := *u // a copy, so that products on one thread need no memory of the heap
-	together := t.together(len(u.x), entriesOfAPart/len(u.y), rowsOfATile)
-	parts := (len(u.x) + together - 1) / together
-	t.run(parts, func(i int) { t.backwards(i*together, min((i+1)*together, len(of.x)), of.add) })
+	parts := t.cut(len(u.x), entriesOfAPart/len(u.y), rowsOfAUnit, 0)
+	t.run(parts.parts, func(i int) {
+		lo, hi := parts.part(i)
+		t.backwards(lo, hi, of.add)
+	})
 }
 
 // add adds the product to rows lo to hi.

@@ -98,16 +98,34 @@ func (t team) parts(each, most int) int {
 	return max(min(each*t.threads, most), 1)
 }
 
-// together returns how many of some rows a part takes: a multiple of unit, most at most unless that is less,
-// and all threads have as many parts. Each thread takes one part of a brief computation.
-func (t team) together(rows, most, unit int) int {
+// rowsOfAUnit is a number of rows: parts have multiples of it, as few as do not change the bits of products,
+// so that threads have as many of a few rows.
+const rowsOfAUnit = 4
+
+// cuts are the ends of parts of some rows, or of other things.
+type cuts struct{ rows, lead, parts, unit int }
+
+// cut returns the parts of some rows, each of about as many, most at most unless that is less than a unit.
+// All threads have as many parts: one each of a brief computation. A part ends with a multiple of unit rows
+// where lead rows come before the first one.
+func (t team) cut(rows, most, unit, lead int) cuts {
 	parts := t.threads
 	if !t.brief {
 		each := t.threads * max(most, 1) // rows of a part for each thread
 		parts *= (rows + each - 1) / each
 	}
-	n := (rows + parts - 1) / parts
-	return max((n+unit-1)/unit, 1) * unit
+	return cuts{rows, lead, min(parts, (lead+rows+unit-1)/unit), unit}
+}
+
+// part returns the rows of part i, from lo to hi.
+func (c *cuts) part(i int) (lo, hi int) { return c.end(i), c.end(i + 1) }
+
+// end returns the end of part i-1: the nearest one to equal parts.
+func (c *cuts) end(i int) int {
+	if i == c.parts {
+		return c.rows
+	}
+	return max(((c.lead+c.rows)*i/c.parts+c.unit/2)/c.unit*c.unit-c.lead, 0)
 }
 
 // backwards calls change for a part of the rows of a matrix, lo to hi. In a brief computation it takes the

@@ -81,24 +81,12 @@ func zgemv[F tile.Float](
 		v.compute(tA)
 		return true
 	}
-	borrowed := borrow[F](4*lenX + 2*tile.Width + 4*lenY)
-	defer giveBack(borrowed)
-	memory := *borrowed
 	v := complexVector[F]{m: m, n: n, a: a, lda: 2 * lda, y: y, inc: 2 * incY, conjugate: tA == blas.ConjTrans}
-	v.alpha, v.beta, v.add = paired[F](alpha, false), paired[F](beta, false), beta != 0
+	v.beta, v.add = paired[F](beta, false), beta != 0
 	v.start = max(0, (1-lenY)*v.inc)
 	streamed := tA == blas.NoTrans && kind[F]() == 0 && m*n >= streamedPairs
 	v.byRows = n >= complexDot && (m < turnedRows || streamed)
-	switch {
-	case tA != blas.NoTrans:
-		v.alpha, v.sums = paired[F](1, false), memory[(4*m+2*tile.Width-1)&^(2*tile.Width-1):]
-		v.x = gatherPairs(memory, x, m, incX, alpha, false)
-	case v.byRows:
-		v.x = gatherPairs(memory, x, n, incX, 1, false)
-	default:
-		both := turnedPairs(memory, x, n, incX, true)
-		v.x, v.turned = both[:2*n], both[2*n:]
-	}
+	v.from, v.incX, v.by = x, incX, alpha
 	v.compute(tA)
 	return true
 }
@@ -106,18 +94,27 @@ func zgemv[F tile.Float](
 // A complexVector is y = alpha op(A) x + beta y, for a matrix A of m x n complex numbers.
 type complexVector[F tile.Float] struct {
 	m, n       int
-	alpha      pairing[F] // 1 for op(A) other than A
+	by         complex128 // alpha
 	beta       pairing[F]
 	add        bool // beta is not 0
 	a          []F
 	lda        int // in reals, as inc and start
+	from       []F // x, with entries incX apart
+	incX       int
 	y          []F
 	inc, start int // of the entries of y
 	conjugate  bool
 	byRows     bool // each row is multiplied, or added, as complex numbers
-	x          []F  // x, for op(A) other than A alpha x; for A, unless byRows, the conjugates of x
-	turned     []F  // i times the conjugates: their products with a row are the imaginary part
-	sums       []F  // memory for op(A) other than A
+	complexMemory[F]
+}
+
+// A complexMemory has vectors that a thread makes for itself: those of another one would come from the other
+// core.
+type complexMemory[F tile.Float] struct {
+	alpha  pairing[F] // 1 for op(A) other than A
+	x      []F        // x, for op(A) other than A alpha x; for A, unless byRows, the conjugates of x
+	turned []F        // i times the conjugates: their products with a row are the imaginary part
+	sums   []F        // memory for op(A) other than A
 }
 
 // compute computes y, on several threads if A is large: they take parts of some entries in turn. Parts of
@@ -132,25 +129,43 @@ func (v *complexVector[F]) compute(tA blas.Transpose) {
 		v.part(tA, 0, entries)
 		return
 	}
-	of, unit, lead := *v, rowsOfATile, 0 // a copy, so that products on one thread need no memory of the heap
+	of, unit, lead := *v, rowsOfAUnit, 0 // a copy, so that products on one thread need no memory of the heap
 	switch {
 	case tA == blas.NoTrans && v.byRows:
 		unit = 1
 	case tA != blas.NoTrans && v.addsToY():
 		lead = lineBefore(v.y[v.start:]) / 2
 	}
-	together := t.together(lead+entries, most, unit)
-	parts := (lead + entries + together - 1) / together
-	t.run(parts, func(i int) { of.part(tA, max(i*together-lead, 0), min((i+1)*together-lead, entries)) })
+	parts := t.cut(entries, most, unit, lead)
+	t.run(parts.parts, func(i int) {
+		lo, hi := parts.part(i)
+		own := of
+		own.part(tA, lo, hi)
+	})
 }
 
 // part computes entries lo to hi of y.
 func (v *complexVector[F]) part(tA blas.Transpose, lo, hi int) {
-	if tA == blas.NoTrans {
-		v.rows(lo, hi)
-	} else {
-		v.columns(lo, hi)
+	lenX, sums := v.n, 0
+	if tA != blas.NoTrans {
+		lenX, sums = v.m, 2*min(hi-lo, columnsOfPairs/2)
 	}
+	memory := borrow[F](4*lenX + 2*tile.Width + 2*sums)
+	defer giveBack(memory)
+	switch {
+	case tA != blas.NoTrans:
+		v.alpha, v.sums = paired[F](1, false), (*memory)[(4*v.m+2*tile.Width-1)&^(2*tile.Width-1):]
+		v.x = gatherPairs(*memory, v.from, v.m, v.incX, v.by, false)
+		v.columns(lo, hi)
+		return
+	case v.byRows:
+		v.x = gatherPairs(*memory, v.from, v.n, v.incX, 1, false)
+	default:
+		both := turnedPairs(*memory, v.from, v.n, v.incX, true)
+		v.x, v.turned = both[:2*v.n], both[2*v.n:]
+	}
+	v.alpha = paired[F](v.by, false)
+	v.rows(lo, hi)
 }
 
 // rowsOfPairs are the rows, or entries of y, that are computed together, a multiple of those of all tiles,
@@ -207,8 +222,8 @@ func (v *complexVector[F]) columns(lo, hi int) {
 		}
 		// Sums by the real parts of x and by the imaginary ones, beside those of the same part: one line with
 		// sums of two threads would go from core to core.
-		re, im := v.sums[4*lo:2*(lo+end)], v.sums[2*(lo+end):4*end]
-		clear(v.sums[4*lo : 4*end])
+		re, im := v.sums[:2*(end-lo)], v.sums[2*(end-lo):4*(end-lo)]
+		clear(v.sums[:4*(end-lo)])
 		tile.AddRowPairs(re, im, v.a[2*lo:], v.lda, 0, v.x, v.m, 2*(end-lo))
 		v.combine(lo, re, im)
 	}
@@ -219,7 +234,7 @@ func (v *complexVector[F]) addsToY() bool { return v.byRows && v.inc == 2 }
 
 // addRows is columns by rows, added to beta y where y is if its entries follow each other.
 func (v *complexVector[F]) addRows(lo, hi int) {
-	inPlace, sums := v.addsToY(), v.sums[4*lo:][:2*(hi-lo)]
+	inPlace, sums := v.addsToY(), v.sums[:2*(hi-lo)]
 	if inPlace {
 		sums = v.y[2*lo : 2*hi]
 	}

@@ -60,44 +60,57 @@ func zger[F tile.Float](
 	case !insidePairs(a, m, n, lda) || !holdsPairs(x, m, incX) || !holdsPairs(y, n, incY):
 		return false
 	}
-	memory := borrow[F](2*m + 4*n)
-	defer giveBack(memory)
-	rows := turnedPairs((*memory)[2*m:], y, n, incY, tY == blas.ConjTrans) // op(y), and i times it
-	by := gatherPairs(*memory, x, m, incX, alpha, false)
-	u := outerPairs[F]{m, n, by, rows, a, lda}
+	u := outerPairs[F]{m: m, n: n, alpha: alpha, conjugate: tY == blas.ConjTrans, a: a, lda: lda}
+	u.x, u.incX, u.y, u.incY = x, incX, y, incY
 	u.share()
 	return true
 }
 
-// outerPairs adds a complex column times a row to an m x n matrix A.
+// outerPairs adds a column alpha x times a row y, or its conjugate, to an m x n matrix A of complex numbers.
 type outerPairs[F tile.Float] struct {
-	m, n int
-	by   []F // the column
-	rows []F // the row, and i times it
-	a    []F
-	lda  int
+	m, n      int
+	alpha     complex128
+	conjugate bool
+	x         []F
+	incX      int
+	y         []F
+	incY      int
+	a         []F
+	lda       int
 }
 
 // share adds the product, on several threads if that pays: they take parts of the rows in turn.
 func (u *outerPairs[F]) share() {
 	t := teamOver[F](2 * u.m * u.n)
 	if t.threads == 1 {
-		u.add(0, u.m)
+		u.part(t, 0, u.m)
 		return
 	}
 	of := *u // a copy, so that products on one thread need no memory of the heap
-	together := t.together(u.m, entriesOfAPart/2/u.n, rowsOfATile)
-	parts := (u.m + together - 1) / together
-	t.run(parts, func(i int) { t.backwards(i*together, min((i+1)*together, of.m), of.add) })
+	parts := t.cut(u.m, entriesOfAPart/2/u.n, rowsOfAUnit, 0)
+	t.run(parts.parts, func(i int) {
+		lo, hi := parts.part(i)
+		of.part(t, lo, hi)
+	})
 }
 
-// add adds the product to rows lo to hi.
-func (u *outerPairs[F]) add(lo, hi int) {
+// part adds the product to rows lo to hi, from vectors that the thread makes for itself: those of another one
+// would come from the other core.
+func (u *outerPairs[F]) part(t team, lo, hi int) {
+	memory := borrow[F](2*(hi-lo) + 4*u.n)
+	defer giveBack(memory)
+	by := gatherPairs(*memory, someOf(u.x, u.m, u.incX, lo, hi), hi-lo, u.incX, u.alpha, false)
+	rows := turnedPairs((*memory)[len(by):], u.y, u.n, u.incY, u.conjugate) // op(y), and i times it
+	t.backwards(lo, hi, func(from, to int) { u.add(from, to, by[2*(from-lo):], rows) })
+}
+
+// add adds numbers of a column times a row, with i times the row behind it, to rows lo to hi.
+func (u *outerPairs[F]) add(lo, hi int, by, row []F) {
 	if !tune().oneStream(complexOuterCaches, 2*u.m*u.n*int(unsafe.Sizeof(u.a[0]))) {
-		tile.AddOuterPairs(u.a[2*lo*u.lda:], 2*u.lda, u.by[2*lo:], u.rows[:2*u.n], u.rows[2*u.n:], hi-lo, 2*u.n)
+		tile.AddOuterPairs(u.a[2*lo*u.lda:], 2*u.lda, by, row[:2*u.n], row[2*u.n:], hi-lo, 2*u.n)
 		return
 	}
-	for i := lo; i < hi; i++ { // the same sums
-		tile.AddComplex(u.a[2*i*u.lda:][:2*u.n], u.rows, u.by[2*i], u.by[2*i+1], false)
+	for i := range hi - lo { // the same sums
+		tile.AddComplex(u.a[2*(lo+i)*u.lda:][:2*u.n], row, by[2*i], by[2*i+1], false)
 	}
 }
