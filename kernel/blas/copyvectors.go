@@ -31,14 +31,14 @@ func (*routines) Scopy(n int, x []float32, incX int, y []float32, incY int) {
 
 // Drotm applies a modified Givens rotation to x and y.
 func (*routines) Drotm(n int, x []float64, incX int, y []float64, incY int, p blas.DrotmParams) {
-	if !turnVectors(n, x, incX, y, incY, p.Flag, p.H) {
+	if n < rotationLength || !turnVectors(n, x, incX, y, incY, p.Flag, p.H) {
 		fallback{}.Drotm(n, x, incX, y, incY, p)
 	}
 }
 
 // Srotm is Drotm in float32.
 func (*routines) Srotm(n int, x []float32, incX int, y []float32, incY int, p blas.SrotmParams) {
-	if !turnVectors(n, x, incX, y, incY, p.Flag, p.H) {
+	if n < rotationLength || !turnVectors(n, x, incX, y, incY, p.Flag, p.H) {
 		fallback{}.Srotm(n, x, incX, y, incY, p)
 	}
 }
@@ -57,8 +57,6 @@ func turnVectors[F tile.Float](n int, x []F, incX int, y []F, incY int, flag bla
 		return false
 	}
 	switch {
-	case n < rotationLength:
-		return false
 	case inRow(n, x, incX) && inRow(n, y, incY) && vectorized():
 		turn(x[:n], y[:n], t)
 		return true

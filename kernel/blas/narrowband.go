@@ -130,3 +130,10 @@ func (b *narrowBand[F]) solve() {
 		diagonal += down + across
 	}
 }
+
+// hasEntries reports whether the rows of a band have at least some entries beside the main diagonal, and the
+// band at least as many of them as entries.
+func hasEntries(m, n, kL, kU, some, entries int) bool {
+	beside := min(n, kL+kU)
+	return beside >= some && min(m, n+kL)*beside >= entries
+}

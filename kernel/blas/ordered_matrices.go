@@ -97,110 +97,34 @@ func rowsRounded(m, n int, alpha float64, a []float64, lda int, x []float64, inc
 	}
 }
 
-// Dtrsv solves op(A) x = b for a triangular A.
-func (o ordered) Dtrsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64,
-	incX int) {
-	if !orderedTriangle(ul, tA, d, n, a, lda, x, incX) {
-		o.Implementation.Dtrsv(ul, tA, d, n, a, lda, x, incX)
-		return
-	}
-	orderedSystem(ul, tA, d, n, a, lda, x, incX)
-}
-
-// Strsv is Dtrsv in float32.
-func (o ordered) Strsv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, lda int, x []float32,
-	incX int) {
-	if !orderedTriangle(ul, tA, d, n, a, lda, x, incX) {
-		o.Implementation.Strsv(ul, tA, d, n, a, lda, x, incX)
-		return
-	}
-	orderedSystem(ul, tA, d, n, a, lda, x, incX)
-}
-
-// orderedSystem is Dtrsv or Strsv.
-func orderedSystem[F tile.Float](ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []F, lda int, x []F, incX int) {
-	first := firstEntry(n, incX)
-	for step := range n {
-		i := step
-		if (ul == blas.Upper) == (tA == blas.NoTrans) { // the last entry first
-			i = n - 1 - step
-		}
-		// The entries beside the diagonal, and theirs of x.
-		own, beside, at := first+i*incX, a[i*lda:][:i], first
-		if ul == blas.Upper {
-			beside, at = a[i*lda+i+1:][:n-i-1], own+incX
-		}
-		if tA == blas.NoTrans {
-			sum := F(0)
-			for _, v := range beside {
-				sum += F(x[at] * v)
-				at += incX
-			}
-			x[own] -= sum
-		}
-		if d == blas.NonUnit {
-			x[own] /= a[i*lda+i]
-		}
-		if tA != blas.NoTrans {
-			by := x[own]
-			for _, v := range beside {
-				x[at] -= F(v * by)
-				at += incX
-			}
-		}
-	}
-}
-
-// orderedTriangle reports whether the arguments of Dtrsv or Dtrmv are right.
-func orderedTriangle[F tile.Float](
-	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []F, lda int, x []F, incX int,
-) bool {
-	diagonal := d == blas.Unit || d == blas.NonUnit
-	return isTriangle(ul) && known(tA) && diagonal && n > 0 && inside(a, n, n, lda) && holds(x, n, incX)
-}
-
-// Dtrmv computes x = op(A) x for a triangular A.
-func (o ordered) Dtrmv(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64,
-	incX int) {
-	if !orderedTriangle(ul, tA, d, n, a, lda, x, incX) || n == 1 {
-		o.Implementation.Dtrmv(ul, tA, d, n, a, lda, x, incX)
-		return
-	}
-	first := firstEntry(n, incX)
-	for step := range n {
-		i := step
-		if (ul == blas.Upper) != (tA == blas.NoTrans) { // the last entry first
-			i = n - 1 - step
-		}
-		own, beside, at := first+i*incX, a[i*lda:][:i], first
-		if ul == blas.Upper {
-			beside, at = a[i*lda+i+1:][:n-i-1], own+incX
-		}
-		if tA != blas.NoTrans {
-			addRounded(len(beside), x[own], beside, 0, 1, x, at, incX)
-		}
-		if d == blas.NonUnit {
-			x[own] *= a[i*lda+i]
-		}
-		switch {
-		case tA != blas.NoTrans:
-		case incX == 1:
-			x[own] += tile.Dot(beside, x[at:])
-		default:
-			x[own] += dotInTwo(len(beside), x, at, incX, beside, 0, 1)
-		}
-	}
-}
-
 // Dsymv computes y = alpha A x + beta y for a symmetric A.
 func (o ordered) Dsymv(
 	ul blas.Uplo, n int, alpha float64, a []float64, lda int, x []float64, incX int,
 	beta float64, y []float64, incY int,
 ) {
-	valid := isTriangle(ul) && n > 1 && inside(a, n, n, lda) && holds(x, n, incX) && holds(y, n, incY)
-	if !valid || alpha == 0 {
+	if !orderedSymmetric(ul, n, alpha, a, lda, x, incX, beta, y, incY) {
 		o.Implementation.Dsymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
-		return
+	}
+}
+
+// Ssymv is Dsymv in float32.
+func (o ordered) Ssymv(
+	ul blas.Uplo, n int, alpha float32, a []float32, lda int, x []float32, incX int,
+	beta float32, y []float32, incY int,
+) {
+	if !orderedSymmetric(ul, n, alpha, a, lda, x, incX, beta, y, incY) {
+		o.Implementation.Ssymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
+	}
+}
+
+// orderedSymmetric computes Dsymv or Ssymv and returns true, or returns false where gonum refuses or has
+// nothing to add.
+func orderedSymmetric[F tile.Float](
+	ul blas.Uplo, n int, alpha F, a []F, lda int, x []F, incX int, beta F, y []F, incY int,
+) bool {
+	valid := isTriangle(ul) && n > 0 && inside(a, n, n, lda) && holds(x, n, incX) && holds(y, n, incY)
+	if !valid || alpha == 0 {
+		return false
 	}
 	firstX, firstY := firstEntry(n, incX), firstEntry(n, incY)
 	for k, at := 0, firstY; k < n && beta != 1; k, at = k+1, at+incY {
@@ -210,25 +134,30 @@ func (o ordered) Dsymv(
 			y[at] *= beta
 		}
 	}
+	if n == 1 {
+		y[0] += F(alpha * a[0] * x[0])
+		return true
+	}
 	for i := range n {
 		own := x[firstX+i*incX]
-		by, diagonal, sum := own*alpha, float64(own*a[i*lda+i]), 0.0
+		by, diagonal, sum := own*alpha, F(own*a[i*lda+i]), F(0)
 		beside, at, to := a[i*lda:][:i], firstX, firstY
 		if ul == blas.Upper {
 			beside, at, to = a[i*lda+i+1:][:n-i-1], firstX+(i+1)*incX, firstY+(i+1)*incY
 			sum = diagonal
 		}
 		for _, v := range beside {
-			sum += float64(x[at] * v)
-			y[to] += float64(by * v)
+			sum += F(x[at] * v)
+			y[to] += F(by * v)
 			at += incX
 			to += incY
 		}
 		if ul == blas.Lower {
 			sum += diagonal
 		}
-		y[firstY+i*incY] += float64(alpha * sum)
+		y[firstY+i*incY] += F(alpha * sum)
 	}
+	return true
 }
 
 // Dsyrk computes a triangle of C = alpha A A' + beta C, as the inner products of the rows of A.

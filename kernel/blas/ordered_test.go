@@ -82,10 +82,12 @@ func TestOrdered(t *testing.T) {
 			},
 			"trmv": func(f gblas.Float64, s gblas.Float32, o *results) float64 {
 				f.Dtrmv(ul, tA, d, m, o.a, m+1, o.y, incY)
+				s.Strmv(ul, gblas.Trans, d, m, o.a32, m+1, o.y32, incY)
 				return 0
 			},
 			"symv": func(f gblas.Float64, s gblas.Float32, o *results) float64 {
 				f.Dsymv(ul, m, alpha, o.a, m+1, x, incX, beta, o.y, incY)
+				s.Ssymv(ul, m, float32(alpha), o.a32, m+1, x32, incX, float32(beta), o.y32, incY)
 				return 0
 			},
 			"syrk": func(f gblas.Float64, s gblas.Float32, o *results) float64 {

@@ -197,7 +197,7 @@ func (*routines) Dgbmv(
 	tA blas.Transpose, m, n, kL, kU int, alpha float64, a []float64, lda int, x []float64, incX int, beta float64,
 	y []float64, incY int,
 ) {
-	if kL+kU >= fromDiagonals.general && m*(kL+kU) >= entriesOfBands.general.of(tA) {
+	if hasEntries(m, n, kL, kU, fromDiagonals.general, entriesOfBands.general.of(tA)) {
 		if s := band(m, n, kL, kU, a, lda); s.general(tA, alpha, x, incX, beta, y, incY) {
 			return
 		}
@@ -210,7 +210,7 @@ func (*routines) Sgbmv(
 	tA blas.Transpose, m, n, kL, kU int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32,
 	y []float32, incY int,
 ) {
-	if kL+kU >= fromDiagonals.general && m*(kL+kU) >= entriesOfBands.general.of(tA) {
+	if hasEntries(m, n, kL, kU, fromDiagonals.general, entriesOfBands.general.of(tA)) {
 		if s := band(m, n, kL, kU, a, lda); s.general(tA, alpha, x, incX, beta, y, incY) {
 			return
 		}

@@ -23,11 +23,8 @@ func (*routines) Ssymv(
 	ul blas.Uplo, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32,
 	y []float32, incY int,
 ) {
-	if n < symvFrom(ul) && incX == 1 && incY == 1 && symvByLoops(ul, n, alpha, a, lda, x, beta, y) {
-		return
-	}
-	if !symv(ul, n, alpha, a, lda, x, incX, beta, y, incY) {
-		gonum.Ssymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
+	if n < symvFrom(ul) || !symv(ul, n, alpha, a, lda, x, incX, beta, y, incY) {
+		fallback{}.Ssymv(ul, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 
@@ -40,60 +37,12 @@ func symvFrom(ul blas.Uplo) int {
 	return symvUpper
 }
 
-// symvByLoops computes Ssymv entry by entry for vectors of unit increments and returns true, or returns false
-// where gonum computes it.
-func symvByLoops(
-	ul blas.Uplo, n int, alpha float32, a []float32, lda int, x []float32, beta float32, y []float32,
-) bool {
-	if symvWay(ul, n, alpha, a, lda, x, 1, y, 1) == byGonum {
-		return false
-	}
-	x, y = x[:n], y[:n]
-	if beta == 0 {
-		clear(y)
-	} else {
-		for k, v := range y {
-			y[k] = float32(beta * v)
-		}
-	}
-	for i, v := range x {
-		row, others, to := a[i*lda:][:i], x, y // beside the diagonal
-		diagonal := a[i*(lda+1)]
-		if ul == blas.Upper {
-			row, others, to = a[i*(lda+1)+1:i*lda+n], x[i+1:], y[i+1:]
-		}
-		own, sum := alpha*v, float32(diagonal*v)
-		for k, e := range row {
-			sum += float32(e * others[k])
-			to[k] += float32(own * e)
-		}
-		y[i] += float32(alpha * sum)
-	}
-	return true
-}
-
-// symvOfCopies is symvByLoops for vectors of other increments and fewer than symvLower rows.
-func symvOfCopies(
-	ul blas.Uplo, n int, alpha float32, a []float32, lda int, x []float32, incX int, beta float32, y []float32,
-	incY int,
-) {
-	var memory [2 * symvLower]float32
-	from, to := gather(memory[:symvLower], x, n, incX), gather(memory[symvLower:], y, n, incY)
-	symvByLoops(ul, n, alpha, a, lda, from, beta, to)
-	scatter(y, to, incY)
-}
-
 // symv computes Dsymv or Ssymv and returns true, or returns false where gonum computes it.
 func symv[F tile.Float](
 	ul blas.Uplo, n int, alpha F, a []F, lda int, x []F, incX int, beta F, y []F, incY int,
 ) bool {
 	if symvWay(ul, n, alpha, a, lda, x, incX, y, incY) == byGonum {
 		return false
-	}
-	if kind[F]() == 1 && n < symvFrom(ul) {
-		from, to := as[float32](x), as[float32](y)
-		symvOfCopies(ul, n, float32(alpha), as[float32](a), lda, from, incX, float32(beta), to, incY)
-		return true
 	}
 	var v symmetricVector[F] // a literal would be copied before its stores end
 	v.ul, v.n, v.a, v.lda = ul, n, a, lda

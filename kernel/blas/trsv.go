@@ -45,7 +45,7 @@ func gonumSolves(ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int) bool {
 func (*routines) Dtrmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float64, lda int, x []float64, incX int,
 ) {
-	leave := n == 1 || n > tinyFactors && n < trmvOrder && (incX == 1 || n < loopOrder)
+	leave := n <= 2 || n > tinyFactors && n < trmvOrder && (incX == 1 || n < loopOrder)
 	if leave || !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
 		fallback{}.Dtrmv(ul, tA, d, n, a, lda, x, incX)
 	}
@@ -55,8 +55,9 @@ func (*routines) Dtrmv(
 func (*routines) Strmv(
 	ul blas.Uplo, tA blas.Transpose, d blas.Diag, n int, a []float32, lda int, x []float32, incX int,
 ) {
-	if n == 1 || !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
-		gonum.Strmv(ul, tA, d, n, a, lda, x, incX)
+	leave := n == 1 || tA != blas.NoTrans && n >= trmvTurned32 && n < trmvOrder32
+	if leave || !triangularVector(true, ul, tA, d, n, a, lda, x, incX) {
+		fallback{}.Strmv(ul, tA, d, n, a, lda, x, incX)
 	}
 }
 

@@ -102,12 +102,13 @@ const (
 	symvUpper, symvLower = 13, 16
 	// trmvOrder and trsvDots are the orders below which gonum takes less time for a triangle and a vector:
 	// trmvOrder for products, trsvDots for systems of a lower triangle that is not transposed, and trsvUnit
-	// for most of those with ones on the diagonal. Loops take less time up to tinyFactors, in float32
-	// tinyFactors32, and for systems up to tinyUnknowns; and below loopOrder for vectors with other
-	// increments, which are copied from there on. Tri·v, blas64.Trsv and Trmv, LU.SolveVec and
-	// Cholesky.SolveVec, 2 to 64; LU.Solve with 3 sides.
-	trmvOrder, trsvDots, trsvUnit                       = 52, 14, 20
-	tinyUnknowns, tinyFactors, tinyFactors32, loopOrder = 11, 12, 23, 16
+	// for most of those with ones on the diagonal. In float32 it does for products of the transpose from
+	// trmvTurned32 to below trmvOrder32. Loops take less time up to tinyFactors, in float32 tinyFactors32, and
+	// for systems up to tinyUnknowns; and below loopOrder for vectors with other increments, which are copied
+	// from there on. Tri·v, blas64.Trsv and Trmv, LU.SolveVec and Cholesky.SolveVec, 2 to 64; LU.Solve with 3
+	// sides.
+	trmvOrder, trsvDots, trsvUnit, trmvTurned32, trmvOrder32 = 52, 14, 20, 14, 40
+	tinyUnknowns, tinyFactors, tinyFactors32, loopOrder      = 11, 12, 23, 16
 	// fewUpdates is the largest k for which A A' takes no blocks, up to updateMultiplications. SymRankK
 	// and SymOuterK of 2 to 32 columns.
 	fewUpdates, updateMultiplications = 32, 1 << 22
@@ -169,6 +170,8 @@ const (
 	// scaledLength is the number of very small or large entries of a vector that are scaled together for its
 	// norm. gonum takes less time for fewer than twice as many. Norm 3 to 100000, of subnormal numbers.
 	scaledLength = 64
+	// swapLength is the length of vectors that are exchanged by tiles. Swap of 1 to 40.
+	swapLength = 12
 	// callLength is the largest length of vectors for which a loop takes less time than a call of
 	// assembly. Dot 3, EigenSym 3.
 	callLength = 6

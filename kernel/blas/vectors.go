@@ -182,7 +182,7 @@ func (*routines) Dasum(n int, x []float64, incX int) float64 {
 		return absolutesApart(n, entriesOf(n, x, incX))
 	case !inRow(n, x, incX) || !vectorized():
 		return gonum.Dasum(n, x, incX)
-	case n < 4: // as sumOfSizes
+	case n < shortRow:
 		sum := 0.0
 		for _, v := range x[:n] {
 			sum += math.Abs(v)
@@ -378,7 +378,7 @@ func (*routines) Sswap(n int, x []float32, incX int, y []float32, incY int) {
 
 // exchange exchanges vectors of one length.
 func exchange[F tile.Float](x, y []F) {
-	if len(x) < shortRow {
+	if len(x) < swapLength {
 		y = y[:len(x)]
 		for k, v := range x {
 			x[k], y[k] = y[k], v

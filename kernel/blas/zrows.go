@@ -346,7 +346,7 @@ func (*routines) Zgbmv(
 	tA blas.Transpose, m, n, kL, kU int, alpha complex128, a []complex128, lda int, x []complex128, incX int,
 	beta complex128, y []complex128, incY int,
 ) {
-	if kL+kU >= fromComplexDiagonals.general && m*(kL+kU) >= entriesOfComplexBands.general.of(tA) {
+	if hasEntries(m, n, kL, kU, fromComplexDiagonals.general, entriesOfComplexBands.general.of(tA)) {
 		s := bandOfPairs(m, n, kL, kU, doubles(a), lda)
 		if s.general(tA, alpha, doubles(x), incX, beta, doubles(y), incY) {
 			return
@@ -360,7 +360,7 @@ func (*routines) Cgbmv(
 	tA blas.Transpose, m, n, kL, kU int, alpha complex64, a []complex64, lda int, x []complex64, incX int,
 	beta complex64, y []complex64, incY int,
 ) {
-	if kL+kU >= fromComplexDiagonals.general && m*(kL+kU) >= entriesOfComplexBands.general.of(tA) {
+	if hasEntries(m, n, kL, kU, fromComplexDiagonals.general, entriesOfComplexBands.general.of(tA)) {
 		s := bandOfPairs(m, n, kL, kU, singles(a), lda)
 		if s.general(tA, complex128(alpha), singles(x), incX, complex128(beta), singles(y), incY) {
 			return
