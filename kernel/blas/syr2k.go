@@ -91,10 +91,11 @@ func rankTwoColumns[F tile.Float](
 	}
 }
 
-// isShortRow reports whether A is one row, whose multiples gonum adds in less time. gonum skips zeros, so the
-// row must be finite.
-func isShortRow(tA blas.Transpose, n, k int, a []float64) bool {
-	return k == 1 && tA != blas.NoTrans && n >= leastShortRow && n <= mostShortRow && len(a) >= n && finiteRow(a[:n])
+// isShortRow reports whether A is one row, whose multiples gonum adds to C in less time. gonum skips zeros, so
+// the row must be finite.
+func isShortRow(tA blas.Transpose, n, k int, a []float64, beta float64) bool {
+	short := k == 1 && tA != blas.NoTrans && n >= leastShortRow && n <= mostShortRow && beta != 0
+	return short && len(a) >= n && finiteRow(a[:n])
 }
 
 // clearForGonum clears the triangle of C for beta = 0, unless gonum refuses the arguments: some forms of

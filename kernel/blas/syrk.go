@@ -15,8 +15,7 @@ func (*routines) Dsyrk(
 	c []float64, ldc int,
 ) {
 	switch {
-	case isShortRow(tA, n, k, a) && inside(a, k, n, lda) && inside(c, n, n, ldc) && isTriangle(ul):
-		clearForGonum(ul, tA, n, k, a, lda, a, lda, beta, c, ldc)
+	case isShortRow(tA, n, k, a, beta):
 		fallback{}.Dsyrk(ul, tA, n, k, alpha, a, lda, beta, c, ldc)
 		return
 	case isFewRows(ul, tA, n, k, alpha) && inside(a, n, k, lda) && inside(c, n, n, ldc):

@@ -100,13 +100,12 @@ const (
 	// symvUpper and symvLower are the orders below which gonum takes less time for a symmetric matrix, in
 	// either triangle, and a vector. Sym·v 10 to 20.
 	symvUpper, symvLower = 13, 16
-	// trmvOrder and trsvDots are the orders below which gonum takes less time for a triangle and a vector:
-	// trmvOrder for products, trsvDots for systems of a lower triangle that is not transposed, and trsvUnit
-	// for most of those with ones on the diagonal. In float32 it does for products of the transpose from
-	// trmvTurned32 to below trmvOrder32. Loops take less time up to tinyFactors, in float32 tinyFactors32, and
-	// for systems up to tinyUnknowns; and below loopOrder for vectors with other increments, which are copied
-	// from there on. Tri·v, blas64.Trsv and Trmv, LU.SolveVec and Cholesky.SolveVec, 2 to 64; LU.Solve with 3
-	// sides.
+	// gonum takes less time for a triangle and a vector below the orders trmvOrder for products, trsvDots for
+	// systems of a lower triangle that is not transposed, trsvUnit for most of those with ones on the
+	// diagonal, and in float32 for products of the transpose from trmvTurned32 to below trmvOrder32. Loops do
+	// up to tinyFactors, in float32 tinyFactors32, for systems up to tinyUnknowns; and below loopOrder for
+	// vectors with other increments, which are copied from there on. Tri·v, blas64.Trsv and Trmv, LU.SolveVec
+	// and Cholesky.SolveVec, 2 to 64; LU.Solve with 3 sides.
 	trmvOrder, trsvDots, trsvUnit, trmvTurned32, trmvOrder32 = 52, 14, 20, 14, 40
 	tinyUnknowns, tinyFactors, tinyFactors32, loopOrder      = 11, 12, 23, 16
 	// fewUpdates is the largest k for which A A' takes no blocks, up to updateMultiplications. SymRankK
