@@ -185,12 +185,11 @@ const (
 	// squareReflectors is the largest number of reflectors of a nearly square Q that are taken one after the
 	// other, and squareVectors is the largest number of vectors for them. QTo and QR.Solve of 8 to 64 rows.
 	squareReflectors, squareVectors = 36, 24
-	// fewRowsForPanels is the number of rows below which several panels take as long as one reflector
-	// after the other.
-	// vectorsForPanels is the number of vectors, with those that become reflectors, from which a panel
-	// changes others in less time, and the length of the rows of Q from which they are generated in panels.
-	// tallReflectors is the length below which gonum applies one panel in no more time. QR, Least squares,
-	// Geqrf, Gelqf and Orglq of 7 x 8 to 40 x 110.
+	// fewRowsForPanels is the number of rows below which several panels take as long as one reflector after
+	// the other. vectorsForPanels is the number of vectors, with those that become reflectors, from which a
+	// panel changes others in less time, and the length of the rows of Q from which they are generated in
+	// panels. tallReflectors is the length below which gonum applies one panel in no more time. QR, Least
+	// squares, Geqrf, Gelqf and Orglq of 7 x 8 to 40 x 110.
 	fewRowsForPanels, vectorsForPanels, tallReflectors = 36, 40, 256
 	// fewVectors is the largest number of vectors that are reflected by one reflector after the other, by at
 	// least fewForVectors of at least longReflectors entries. It is moreVectors if the reflectors fill a
@@ -237,9 +236,10 @@ const (
 	// complexWide is the least number of entries of a row for which fewer than complexRows complex rows take
 	// less time by vectors. Zgeru 1 x 20 to 3 x 900.
 	complexWide = 128
-	// gonumSymmetric is the largest order of a symmetric matrix of complex128 on the left for which gonum
-	// takes less time. Zsymm 2 x 40 to 2 x 600.
-	gonumSymmetric = 2
+	// gonumSymmetric is the largest order of a symmetric matrix of complex128 on the left, and the largest
+	// number of rows beside one on the right below pairSidesOrder, for which gonum takes less time.
+	// complexSidesLeft is complexSides for complex128. Zhemm and Zsymm 2 x 40 to 2 x 600, 1 x 1 to 9 x 60.
+	gonumSymmetric, complexSidesLeft = 2, 300
 	// pairSides is the largest number s of right sides of a symmetric complex matrix that are taken one after
 	// the other, from the order pairSidesOrder on, and symmVectorOrder s (s-1). Zhemm of 1 x 8 to 8 x 800.
 	pairSides, pairSidesOrder = 5, 24

@@ -16,7 +16,7 @@ func (*routines) Zher2k(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex128, a []complex128, lda int, b []complex128,
 	ldb int, beta float64, c []complex128, ldc int,
 ) {
-	if fewTwice(tA, n, k) || tA == blas.Trans ||
+	if fewTwice[float64](tA, n, k) || tA == blas.Trans ||
 		!zsyr2k(
 			true, ul, tA, n, k, alpha, doubles(a), lda, doubles(b), ldb, complex(beta, 0), doubles(c), ldc,
 		) {
@@ -29,7 +29,7 @@ func (*routines) Cher2k(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
 	beta float32, c []complex64, ldc int,
 ) {
-	if fewTwice(tA, n, k) || tA == blas.Trans ||
+	if fewTwice[float32](tA, n, k) || tA == blas.Trans ||
 		!zsyr2k(
 			true, ul, tA, n, k, complex128(alpha), singles(a), lda, singles(b), ldb,
 			complex(float64(beta), 0), singles(c), ldc,
@@ -47,7 +47,7 @@ func (*routines) Zsyr2k(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex128, a []complex128, lda int, b []complex128,
 	ldb int, beta complex128, c []complex128, ldc int,
 ) {
-	if fewTwice(tA, n, k) || tA == blas.ConjTrans ||
+	if fewTwice[float64](tA, n, k) || tA == blas.ConjTrans ||
 		!zsyr2k(false, ul, tA, n, k, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
 		fallback{}.Zsyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
@@ -58,7 +58,7 @@ func (*routines) Csyr2k(
 	ul blas.Uplo, tA blas.Transpose, n, k int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
 	beta complex64, c []complex64, ldc int,
 ) {
-	if fewTwice(tA, n, k) || tA == blas.ConjTrans ||
+	if fewTwice[float32](tA, n, k) || tA == blas.ConjTrans ||
 		!zsyr2k(
 			false, ul, tA, n, k, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta),
 			singles(c), ldc,
@@ -90,12 +90,18 @@ func smallCsyr2k(
 	fallback{}.Csyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-// fewTwice reports whether gonum is as fast for a triangle of two products.
-func fewTwice(tA blas.Transpose, n, k int) bool {
-	if tA == blas.NoTrans {
-		return n*n*k < complexSquares32
+// fewTwice reports whether gonum is as fast for a triangle of two products. One term of each is an update of
+// rank two.
+func fewTwice[F tile.Float](tA blas.Transpose, n, k int) bool {
+	switch {
+	case tA != blas.NoTrans && k == 1 && kind[F]() == 0:
+		return n < updatedTwice
+	case tA != blas.NoTrans:
+		return n*n*k < complexSquaresTurned
+	case n <= complexDotsOrder && kind[F]() == 0:
+		return n*n*k < complexDotsTwice
 	}
-	return n*n*k < complexSquaresTurned
+	return n*n*k < complexSquares32
 }
 
 // zsyr2k computes the sum of two products and returns true, or returns false where gonum computes it.
