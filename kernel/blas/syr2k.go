@@ -91,8 +91,8 @@ func rankTwoColumns[F tile.Float](
 	}
 }
 
-// isShortRow reports whether A is one row, whose multiples gonum adds to C in less time. gonum skips zeros, so
-// the row must be finite.
+// isShortRow reports whether A is one row, whose multiples gonum adds to C in less time. gonum skips zeros,
+// so the row must be finite.
 func isShortRow(tA blas.Transpose, n, k int, a []float64, beta float64) bool {
 	short := k == 1 && tA != blas.NoTrans && n >= leastShortRow && n <= mostShortRow && beta != 0
 	return short && len(a) >= n && finiteRow(a[:n])
