@@ -91,8 +91,8 @@ const (
 	// more, the rows leave the first-level cache before they are read again. gonum takes less time for fewer
 	// than summedColumnsLeast in float64, other than two vectors. Gemv of 60 x 9 to 1000 x 60.
 	summedColumns, summedColumns32, summedColumnsLeast = 40, 32, 24
-	// transposedEntries is vectorEntries for a transposed matrix. MulVec 40 to 60, transposed.
-	transposedEntries = 2560
+	// transposedEntries is vectorEntries for a transposed matrix. MulVec 5 x 400 to 50 x 50, transposed.
+	transposedEntries = 1200
 	// gemvLoopOrder is the largest number of rows and of columns of a matrix that plain loops multiply by a
 	// vector in less time than gonum, and gemvLoopEntries32 the largest number of entries in float32, where
 	// gonum computes none, or gemvCopies32 with vectors that are copied. MulVec 2 to 5, Sgemv 3 to 16.
