@@ -20,7 +20,7 @@ type pairTriangle[F tile.Float] struct {
 // newPairTriangle takes the samples for the order, the features for the number of entries in a row, and the
 // rank for the direction and for whether the conjugate triangle is applied.
 func newPairTriangle[F tile.Float](r *run, s shape) *pairTriangle[F] {
-	t := &pairTriangle[F]{order: orderOf(s), cols: s.d, conjugate: s.r/8%2 == 1}
+	t := &pairTriangle[F]{order: orderOf(s, tile.TriangleOrder32), cols: s.d, conjugate: s.r/8%2 == 1}
 	t.a, t.down = columns[F](r, 2*t.order, t.order, 2)
 	t.across = 2
 	for i := range t.order {

@@ -3,8 +3,8 @@ package tile
 import "unsafe"
 
 // TriangleOrder is the largest order of a triangle for which SolveRows and MultiplyRows take less time than a
-// product by panels does for a part of it.
-const TriangleOrder = 32
+// product by panels does for a part of it, and TriangleOrder32 that in float32.
+const TriangleOrder, TriangleOrder32 = 48, 32
 
 // SolveRows overwrites the rows of B, of cols entries each, by the solution of a triangular system; see
 // solveRowsGeneric. It reads and writes nothing beyond these entries.

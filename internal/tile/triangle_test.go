@@ -19,7 +19,11 @@ type triangleOf[F tile.Float] struct {
 // newTriangle takes the order from the samples, the number of entries in a row from the features, and the
 // direction from the rank.
 func newTriangle[F tile.Float](r *run, s shape) *triangleOf[F] {
-	t := &triangleOf[F]{order: orderOf(s), cols: s.d}
+	most := tile.TriangleOrder
+	if unsafe.Sizeof(F(0)) == 4 {
+		most = tile.TriangleOrder32
+	}
+	t := &triangleOf[F]{order: orderOf(s, most), cols: s.d}
 	t.a, t.down = columns[F](r, t.order, t.order, 1)
 	t.across = 1
 	for i := range t.order {
@@ -41,8 +45,8 @@ func newTriangle[F tile.Float](r *run, s shape) *triangleOf[F] {
 	return t
 }
 
-// orderOf returns the order of a triangle for a shape: 16 for the 33 samples of TestRaceIsSeen.
-func orderOf(s shape) int { return (s.n + tile.TriangleOrder/2) % (tile.TriangleOrder + 1) }
+// orderOf returns the order of a triangle for a shape: 8 or more for the 33 samples of TestRaceIsSeen.
+func orderOf(s shape, most int) int { return (s.n + most/2) % (most + 1) }
 
 // entry returns entry (i, k) of the triangle, and place that of row i of B.
 func (t *triangleOf[F]) entry(i, k int) float64 {

@@ -19,7 +19,7 @@ func (s *system[F]) copied(first, order, sides int, b []F, ldb int) {
 	for k := 0; k < sides; k += sidesTogether {
 		n := min(sidesTogether, sides-k)
 		whole := n
-		if n < vector || order > smallTriangle { // the tiles of products take less time for whole vectors
+		if n < vector || order > byRowsUpTo[F]() { // the tiles of products take less time for whole vectors
 			whole = (n + vector - 1) / vector * vector
 		}
 		if n < whole {
@@ -54,6 +54,14 @@ func copyShort[F tile.Float](to []F, ldt int, from []F, ldf, m, n int) {
 			row[j] = other[j]
 		}
 	}
+}
+
+// byRowsUpTo returns the largest order of a triangle that is solved row by row.
+func byRowsUpTo[F tile.Float]() int {
+	if kind[F]() == 1 {
+		return smallTriangle32
+	}
+	return smallTriangle
 }
 
 // sidesTogether is the number of right sides that are copied together.

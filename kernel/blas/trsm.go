@@ -229,7 +229,7 @@ func triangularWay[F tile.Float](multiply, right bool, order, sides int) way {
 		return byVector
 	case sides <= fewSides, right && order <= turnedTriangle && sides <= sidesTogether:
 		return byCopying
-	case !right && order <= smallTriangle && sides <= sidesTogether:
+	case !right && order <= byRowsUpTo[F]() && sides <= sidesTogether:
 		return bySolving
 	}
 	return byTiles
@@ -238,7 +238,7 @@ func triangularWay[F tile.Float](multiply, right bool, order, sides int) way {
 // fewTogether reports whether two or three right sides take less time in a copy than one after the other.
 func fewTogether[F tile.Float](multiply bool, order, sides int) bool {
 	if sides == 2 {
-		return (!multiply || kind[F]() == 1) && order <= smallTriangle
+		return (!multiply || kind[F]() == 1) && order <= byRowsUpTo[F]()
 	}
 	return order <= turnedTriangle
 }
@@ -312,7 +312,7 @@ func (s *system[F]) compute(first, order, sides int, b []F, ldb int) {
 	case s.right && order <= turnedTriangle:
 		s.copied(first, order, sides, b, ldb)
 		return
-	case order <= smallTriangle:
+	case order <= byRowsUpTo[F]():
 		t := *s
 		t.a = s.a.from(first, first)
 		t.apply(order, b, ldb, sides)

@@ -7,9 +7,10 @@ import (
 
 // The sizes of the blocks of algorithms decide on the order of sums, and are common to all tiers.
 const (
-	// smallTriangle is the largest order of a triangle that is solved row by row. A larger one is cut in
-	// two, and the block beside the halves is a factor of a product.
-	smallTriangle = tile.TriangleOrder
+	// smallTriangle is the largest order of a triangle that is solved row by row; smallTriangle32 in float32.
+	// A larger one is cut in two, and the block beside the halves is a factor of a product. Trsm and Trmm of
+	// 24 to 72, with 8 to 150 sides.
+	smallTriangle, smallTriangle32 = tile.TriangleOrder, tile.TriangleOrder32
 	// turnedTriangle is the largest order of a triangle on the right that is applied to the transpose of B as
 	// a whole. A larger one is cut in two like others. M·Tri 33.
 	turnedTriangle = 64
