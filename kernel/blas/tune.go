@@ -202,9 +202,10 @@ const (
 	// complexMultiplications is the number of multiplications of complex numbers below which gonum
 	// multiplies two matrices as fast. complexSides and complexSidesRight are the largest numbers for which
 	// it multiplies a symmetric matrix as fast: on the left, of up to complexSidesOrder rows, and on the
-	// right. BenchmarkComplex, for all constants of complex numbers.
+	// right. Of one row or order it does below pairSidesOrder on the right, and on the left always.
+	// BenchmarkComplex, for all constants of complex numbers.
 	complexMultiplications, complexMultiplicationsTurned = 32, 120
-	complexSides, complexSidesOrder, complexSidesRight   = 40, 4, 40
+	complexSides, complexSidesOrder, complexSidesRight   = 120, 3, 80
 	// thinPairs is the largest number of entries of the larger factor of a complex row, or of a column, that
 	// is computed as a product, and thinTerms the largest number of terms for each of some inner products.
 	// fewEntries is the least number for which few rows or columns are inner products. Zgemm of one row or
@@ -214,11 +215,16 @@ const (
 	// transpose, in complex64 twice that, for at least turnedPairRows rows, and turnedPairTerms terms for
 	// each column. Zgemm, transposed, of 20 x 1 to 400 x 4.
 	turnedPairColumns, turnedPairRows, turnedPairTerms = 2, 16, 3
-	// complexSquares is n n k below which gonum computes a triangle as fast, up to complexSquaresOrder rows.
-	// complexSquares32 is that for A A* in complex64 and for two products, and complexSquaresTurned for A*A.
-	// Zherk and Zher2k of 1 to 16 rows.
-	complexSquares, complexSquaresOrder    = 250, 10
-	complexSquares32, complexSquaresTurned = 28, 28
+	// complexSquares is n n k below which gonum computes a triangle A A* as fast, from complexDotsOrder to
+	// complexSquaresOrder rows, and complexDots is that for fewer rows, whose inner products gonum takes from
+	// where they are. complexSquaresTurned is that for A*A, and complexSquares32 that for A A* in complex64.
+	// twiceSquares, twiceDots and twiceTurned are the sizes for two products. Updates of rank one and two,
+	// of one row, take less time below the orders updatedOnce and updatedTwice. Zherk and Zher2k of 1 x 1 to
+	// 10 x 100 and 100 x 10.
+	complexSquares, complexDots, complexSquaresTurned, complexSquares32 = 600, 4000, 54, 28
+	complexDotsOrder, complexSquaresOrder                               = 4, 8
+	twiceSquares, twiceDots, twiceTurned                                = 130, 260, 10
+	updatedOnce, updatedTwice                                           = 48, 18
 	// mirrorLoops is the largest order of a complex triangle that is mirrored entry by entry. Zhemm.
 	mirrorLoops = 16
 	// complexRows, complexRow and complexEntries are numbers of rows, of entries of a row, and of entries
@@ -237,10 +243,6 @@ const (
 	// complexWide is the least number of entries of a row for which fewer than complexRows complex rows take
 	// less time by vectors. Zgeru 1 x 20 to 3 x 900.
 	complexWide = 128
-	// gonumSymmetric is the largest order of a symmetric matrix of complex128 on the left, and the largest
-	// number of rows beside one on the right below pairSidesOrder, for which gonum takes less time.
-	// complexSidesLeft is complexSides for complex128. Zhemm and Zsymm 2 x 40 to 2 x 600, 1 x 1 to 9 x 60.
-	gonumSymmetric, complexSidesLeft = 2, 300
 	// pairSides is the largest number s of right sides of a symmetric complex matrix that are taken one after
 	// the other, from the order pairSidesOrder on, and symmVectorOrder s (s-1). Zhemm of 1 x 8 to 8 x 800.
 	pairSides, pairSidesOrder = 5, 24

@@ -13,7 +13,7 @@ func (*routines) Zhemm(
 	s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []complex128, lda int, b []complex128, ldb int,
 	beta complex128, c []complex128, ldc int,
 ) {
-	if fewSymmetric[float64](s, m, n) ||
+	if fewSymmetric(s, m, n) ||
 		!zsymm(true, s, ul, m, n, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
 		fallback{}.Zhemm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
@@ -24,7 +24,7 @@ func (*routines) Chemm(
 	s blas.Side, ul blas.Uplo, m, n int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
 	beta complex64, c []complex64, ldc int,
 ) {
-	if fewSymmetric[float32](s, m, n) ||
+	if fewSymmetric(s, m, n) ||
 		!zsymm(
 			true, s, ul, m, n, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta),
 			singles(c), ldc,
@@ -41,7 +41,7 @@ func (*routines) Zsymm(
 	s blas.Side, ul blas.Uplo, m, n int, alpha complex128, a []complex128, lda int, b []complex128, ldb int,
 	beta complex128, c []complex128, ldc int,
 ) {
-	if fewSymmetric[float64](s, m, n) ||
+	if fewSymmetric(s, m, n) ||
 		!zsymm(false, s, ul, m, n, alpha, doubles(a), lda, doubles(b), ldb, beta, doubles(c), ldc) {
 		fallback{}.Zsymm(s, ul, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
 	}
@@ -52,7 +52,7 @@ func (*routines) Csymm(
 	s blas.Side, ul blas.Uplo, m, n int, alpha complex64, a []complex64, lda int, b []complex64, ldb int,
 	beta complex64, c []complex64, ldc int,
 ) {
-	if fewSymmetric[float32](s, m, n) ||
+	if fewSymmetric(s, m, n) ||
 		!zsymm(
 			false, s, ul, m, n, complex128(alpha), singles(a), lda, singles(b), ldb, complex128(beta),
 			singles(c), ldc,
@@ -63,15 +63,11 @@ func (*routines) Csymm(
 
 // fewSymmetric reports whether gonum multiplies a symmetric matrix by an m x n matrix as fast. On the left it
 // adds a row for each entry.
-func fewSymmetric[F tile.Float](s blas.Side, m, n int) bool {
-	double := kind[F]() == 0
-	switch {
-	case s == blas.Left && double:
-		return m <= gonumSymmetric || m <= complexSidesOrder && m*m*n <= complexSidesLeft
-	case s == blas.Left:
-		return m*m*n <= complexSides && m <= complexSidesOrder
+func fewSymmetric(s blas.Side, m, n int) bool {
+	if s == blas.Left {
+		return m == 1 || m <= complexSidesOrder && m*m*n <= complexSides
 	}
-	return m*n*n <= complexSidesRight || double && m <= gonumSymmetric && n < pairSidesOrder
+	return m == 1 && n < pairSidesOrder || m*n*n <= complexSidesRight
 }
 
 // zsymm computes a product with a Hermitian or symmetric matrix and returns true, or returns false where

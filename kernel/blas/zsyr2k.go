@@ -90,18 +90,20 @@ func smallCsyr2k(
 	fallback{}.Csyr2k(ul, tA, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-// fewTwice reports whether gonum is as fast for a triangle of two products. One term of each is an update of
-// rank two.
+// fewTwice reports whether gonum computes a triangle of two products in less time. One term of each is an
+// update of rank two.
 func fewTwice[F tile.Float](tA blas.Transpose, n, k int) bool {
 	switch {
-	case tA != blas.NoTrans && k == 1 && kind[F]() == 0:
+	case kind[F]() == 1 && tA == blas.NoTrans:
+		return n*n*k < complexSquares32
+	case tA != blas.NoTrans && k == 1:
 		return n < updatedTwice
 	case tA != blas.NoTrans:
-		return n*n*k < complexSquaresTurned
-	case n <= complexDotsOrder && kind[F]() == 0:
-		return n*n*k < complexDotsTwice
+		return n*n*k < twiceTurned
+	case n < complexDotsOrder:
+		return n*n*k < twiceDots
 	}
-	return n*n*k < complexSquares32
+	return n*n*k < twiceSquares
 }
 
 // zsyr2k computes the sum of two products and returns true, or returns false where gonum computes it.

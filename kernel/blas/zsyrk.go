@@ -127,34 +127,21 @@ func makeReal[F tile.Float](c []F, ldc, n int) {
 	}
 }
 
-// complexDots, and complexDotsTwice for two products, are complexSquares for complex128 and up to
-// complexDotsOrder rows, and complexDotsTurned is that of A*A for up to complexTerms rows. Of one row gonum
-// computes products with fewer columns than updatedOnce in less time, of two rows with fewer than
-// updatedTwice. Zherk and Zher2k of 1 x 1 to 60 x 60.
-const (
-	complexDots, complexDotsTwice, complexDotsOrder = 4000, 400, 5
-	complexDotsTurned, complexTerms                 = 100, 3
-	updatedOnce, updatedTwice                       = 32, 24
-)
-
 // isFewSquares reports whether gonum computes a triangle of a product in less time. Its inner products skip
 // no zeros, and one term is an update of rank one. Inner products of complex64 depend on addresses, and
 // ordered ones take longer.
 func isFewSquares[F tile.Float](tA blas.Transpose, n, k int) bool {
-	most := complexSquares
 	switch {
-	case tA != blas.NoTrans && k == 1 && kind[F]() == 0:
+	case tA != blas.NoTrans && k == 1:
 		return n < updatedOnce
-	case tA != blas.NoTrans && k <= complexTerms && kind[F]() == 0:
-		most = complexDotsTurned
-	case tA != blas.NoTrans && k > 1:
-		most = complexSquaresTurned
-	case tA == blas.NoTrans && kind[F]() == 1:
-		most = complexSquares32
-	case tA == blas.NoTrans && n <= complexDotsOrder:
-		most = complexDots
+	case tA != blas.NoTrans:
+		return n*n*k < complexSquaresTurned
+	case kind[F]() == 1:
+		return n*n*k < complexSquares32
+	case n < complexDotsOrder:
+		return n*n*k < complexDots
 	}
-	return n <= complexSquaresOrder && n*n*k < most
+	return n <= complexSquaresOrder && n*n*k < complexSquares
 }
 
 // zsyrkWay returns how a triangle of a product is computed.
