@@ -303,6 +303,10 @@ func (p *product[F]) scaleC(beta F) {
 	if beta == 1 {
 		return
 	}
+	if p.part == blas.All {
+		scaleRows(p.m, p.n, p.c, p.ldc, beta)
+		return
+	}
 	for i := range p.m {
 		from, to := p.span(i)
 		scaleRow(p.c[i*p.ldc+from:i*p.ldc+to], beta)
