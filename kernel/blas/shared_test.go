@@ -212,6 +212,12 @@ func sharedTriangles(
 			sharedCall{"Ssyr2 " + string(ul), returning(func(b sharedAPI, o *sharedOperands) {
 				b.Ssyr2(ul, n, 2, o.x32, 1, o.y32, 1, o.a32, ld)
 			})},
+			sharedCall{"Zhemv " + string(ul), returning(func(b sharedAPI, o *sharedOperands) {
+				b.Zhemv(ul, n, 2i, o.az, ld, o.xz, 1, .5, o.yz, 1)
+			})},
+			sharedCall{"Chbmv " + string(ul), returning(func(b sharedAPI, o *sharedOperands) {
+				b.Chbmv(ul, n, k, 2, o.ac, ld, o.xc, 1, .5, o.yc, -1)
+			})},
 			sharedCall{"Zher " + string(ul), returning(func(b sharedAPI, o *sharedOperands) {
 				b.Zher(ul, n, 2, o.xz, 1, o.az, ld)
 			})},

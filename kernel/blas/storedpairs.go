@@ -211,16 +211,57 @@ func (s *storedPairs[F]) mirrored(
 		forDots(re, im, xs)
 	}
 	sums, others := cleared((*memory)[4*all:], all), cleared((*memory)[5*all:], all)
-	r := s.runs()
-	for k := range 3 {
-		if rows, ok := s.spans(&r, k, strict, false); ok {
-			rows.DotsAndAdd(own[2*r[k]:], xs[2*r[k]:], re, im, sums, others)
-		}
-	}
+	s.dotsAndSums(&mirroredVectors[F]{own, xs, re, im}, sums, others)
 	combineParts(sums[:2*s.n], others, how.hermitian != how.conjugate, false)
 	s.addDiagonal(how.hermitian, own, sums, xs)
 	scatterPairs(y, own[:2*s.n], incY, beta)
 	giveBack(memory)
+}
+
+// mirroredVectors has the products of rows, the vector, and the vectors whose products with a row are the
+// parts of a complex one.
+type mirroredVectors[F tile.Float] struct{ own, x, re, im []F }
+
+// dotsAndSums computes the products of all rows without the diagonal, and adds the rows times the parts of x
+// to sums and others. Those of many entries have two parts with sums of their own, which several threads take
+// in turn if that pays.
+func (s *storedPairs[F]) dotsAndSums(v *mirroredVectors[F], sums, others []F) {
+	if 2*s.entries() < sharedSums {
+		s.dotsAndSumsOf(v, 0, s.m, sums, others)
+		return
+	}
+	all, middle := len(sums), s.cut(1, 2)
+	memory := borrow[F](2 * all)
+	defer giveBack(memory)
+	second, otherSecond := (*memory)[:all], (*memory)[all:]
+	if t := teamOver[F](2 * s.entries()); t.threads == 1 {
+		s.dotsAndSumsOf(v, 0, middle, sums, others)
+		clear(*memory)
+		s.dotsAndSumsOf(v, middle, s.m, second, otherSecond)
+	} else {
+		of, with := *s, *v // copies, so that one thread needs no memory of the heap
+		t.run(2, func(i int) {
+			if i == 0 {
+				of.dotsAndSumsOf(&with, 0, middle, sums, others)
+				return
+			}
+			clear(second) // by the thread that adds to them
+			clear(otherSecond)
+			of.dotsAndSumsOf(&with, middle, of.m, second, otherSecond)
+		})
+	}
+	tile.AddScaled(sums, second, 1)
+	tile.AddScaled(others, otherSecond, 1)
+}
+
+// dotsAndSumsOf is dotsAndSums for rows lo to hi.
+func (s *storedPairs[F]) dotsAndSumsOf(v *mirroredVectors[F], lo, hi int, sums, others []F) {
+	r := s.runs().within(lo, hi)
+	for k := range 3 {
+		if rows, ok := s.spans(&r, k, strict, false); ok {
+			rows.DotsAndAdd(v.own[2*r[k]:], v.x[2*r[k]:], v.re, v.im, sums, others)
+		}
+	}
 }
 
 // addDiagonal adds sums, and the diagonal times x, to y.

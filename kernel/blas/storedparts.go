@@ -84,7 +84,7 @@ type dotsAndSums[F tile.Float] struct {
 }
 
 // sharedSums is the least number of entries whose rows are added in two parts, so that two threads take one
-// each. Tri·v, Tpmv, Spmv, Band.MulVecTo 300 to 600, two threads.
+// each. Tri·v, Tpmv, Spmv, Zhemv, Band.MulVecTo 150 to 600, two threads.
 const sharedSums = 22_000
 
 // addSums carries out d for all rows. Those of many entries have two parts with sums of their own, which
