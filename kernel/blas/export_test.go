@@ -14,6 +14,16 @@ func HelpBrief() (restore func()) {
 	return func() { helped = awake }
 }
 
+// CountBrief counts the brief computations that ask whether they have helpers, and have none, until the
+// function that it returns is called.
+func CountBrief(count *int) func() {
+	helped = func(int, int) bool {
+		*count++
+		return false
+	}
+	return func() { helped = awake }
+}
+
 // IsSoon is isSoon for products of a number of multiplications, in their own sizes.
 func IsSoon(after time.Duration, multiplications int) bool {
 	return isSoon(after, multiplications, tune().products.always)

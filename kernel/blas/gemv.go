@@ -16,7 +16,8 @@ func (*routines) Dgemv(
 		gemvLoops(tA, m, n, alpha, a, lda, x, beta, y)
 		return
 	}
-	if m*n < dotLength || gonumMultiplies(tA, m, n, incY) || !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if m*n < dotLength || gonumMultiplies(tA, m, n, incY) ||
+		!gemv(true, tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		fallback{}.Dgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
@@ -51,14 +52,15 @@ func (*routines) Sgemv(
 		gemvOfCopies(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		return
 	}
-	if !gemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
+	if !gemv(true, tA, m, n, alpha, a, lda, x, incX, beta, y, incY) {
 		gonum.Sgemv(tA, m, n, alpha, a, lda, x, incX, beta, y, incY)
 	}
 }
 
-// gemv computes Dgemv or Sgemv and returns true, or returns false where gonum computes it.
+// gemv computes Dgemv or Sgemv and returns true, or returns false where gonum computes it. A product that is
+// alone is the whole computation of a caller.
 func gemv[F tile.Float](
-	tA blas.Transpose, m, n int, alpha F, a []F, lda int, x []F, incX int, beta F, y []F, incY int,
+	alone bool, tA blas.Transpose, m, n int, alpha F, a []F, lda int, x []F, incX int, beta F, y []F, incY int,
 ) bool {
 	if gemvWay(tA, m, n, alpha, a, lda, x, incX, y, incY) == byGonum {
 		return false
@@ -68,7 +70,7 @@ func gemv[F tile.Float](
 		return true
 	}
 	var v matrixVector[F] // a literal would be copied before its stores end
-	v.m, v.n, v.alpha, v.beta, v.a, v.lda = m, n, alpha, beta, a, lda
+	v.alone, v.m, v.n, v.alpha, v.beta, v.a, v.lda = alone, m, n, alpha, beta, a, lda
 	v.multiply(tA, x, incX, y, incY)
 	return true
 }
@@ -213,6 +215,7 @@ func gemvWay[F tile.Float](
 
 // A matrixVector is y = alpha op(A) x + beta y.
 type matrixVector[F tile.Float] struct {
+	alone       bool // it is the whole computation of a caller
 	m, n        int
 	alpha, beta F
 	a           []F
@@ -237,7 +240,7 @@ func (v *matrixVector[F]) multiply(tA blas.Transpose, x []F, incX int, y []F, in
 		memory = *borrowed
 	}
 	v.x, v.y = gather(memory, x, lenX, incX), gather(memory[min(lenX, len(memory)):], y, lenY, incY)
-	t := teamOver[F](v.m * v.n)
+	t := teamOver[F](v.m*v.n, !v.alone)
 	switch {
 	case tA != blas.NoTrans && v.n <= columnsTogether && v.m*v.n >= sharedByVectors:
 		v.shareSums(t)

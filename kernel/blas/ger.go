@@ -12,7 +12,7 @@ import (
 func (*routines) Dger(
 	m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int,
 ) {
-	if incX > 0 && incY > 0 && gonumAdds[float64](m, n) || !ger(m, n, alpha, x, incX, y, incY, a, lda) {
+	if incX > 0 && incY > 0 && gonumAdds[float64](m, n) || !ger(true, m, n, alpha, x, incX, y, incY, a, lda) {
 		fallback{}.Dger(m, n, alpha, x, incX, y, incY, a, lda)
 	}
 }
@@ -21,13 +21,16 @@ func (*routines) Dger(
 func (*routines) Sger(
 	m, n int, alpha float32, x []float32, incX int, y []float32, incY int, a []float32, lda int,
 ) {
-	if incX > 0 && incY > 0 && gonumAdds[float32](m, n) || !ger(m, n, alpha, x, incX, y, incY, a, lda) {
+	if incX > 0 && incY > 0 && gonumAdds[float32](m, n) || !ger(true, m, n, alpha, x, incX, y, incY, a, lda) {
 		fallback{}.Sger(m, n, alpha, x, incX, y, incY, a, lda)
 	}
 }
 
-// ger computes Dger or Sger and returns true, or returns false where gonum computes it.
-func ger[F tile.Float](m, n int, alpha F, x []F, incX int, y []F, incY int, a []F, lda int) bool {
+// ger computes Dger or Sger and returns true, or returns false where gonum computes it. A product that
+// is alone is the whole computation of a caller.
+func ger[F tile.Float](
+	alone bool, m, n int, alpha F, x []F, incX int, y []F, incY int, a []F, lda int,
+) bool {
 	if gerWay(m, n, alpha, x, incX, y, incY, a, lda) == byGonum {
 		return false
 	}
@@ -42,13 +45,14 @@ func ger[F tile.Float](m, n int, alpha F, x []F, incX int, y []F, incY int, a []
 		memory = *borrowed
 	}
 	xs, row := gather(memory, x, m, incX), gather(memory[min(m, len(memory)):], y, n, incY)
-	u := outerProduct[F]{alpha, xs, row, a, lda}
+	u := outerProduct[F]{alone, alpha, xs, row, a, lda}
 	u.share()
 	return true
 }
 
 // An outerProduct is A += alpha x y' for the rows of A.
 type outerProduct[F tile.Float] struct {
+	alone bool // it is the whole computation of a caller
 	alpha F
 	x, y  []F
 	a     []F
@@ -57,7 +61,7 @@ type outerProduct[F tile.Float] struct {
 
 // share adds the product, on several threads if that pays: they take parts of the rows in turn.
 func (u *outerProduct[F]) share() {
-	t := teamOver[F](len(u.x) * len(u.y))
+	t := teamOver[F](len(u.x)*len(u.y), !u.alone)
 	if t.threads == 1 {
 		u.add(0, len(u.x))
 		return

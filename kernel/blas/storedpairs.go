@@ -130,7 +130,7 @@ func (s *storedPairs[F]) rankOne(alpha F, x []F, incX int) bool {
 // triangle, and makes the diagonal of a Hermitian matrix real. Several threads take parts of the rows in turn
 // if that pays.
 func (s *storedPairs[F]) addOuter(b, vectors []F, count int, hermitian bool) {
-	t := teamOver[F](2 * s.entries())
+	t := teamOver[F](2*s.entries(), false)
 	if t.threads == 1 {
 		s.addTo(0, s.m, b, vectors, count, hermitian)
 		return
@@ -234,7 +234,7 @@ func (s *storedPairs[F]) dotsAndSums(v *mirroredVectors[F], sums, others []F) {
 	memory := borrow[F](2 * all)
 	defer giveBack(memory)
 	second, otherSecond := (*memory)[:all], (*memory)[all:]
-	if t := teamOver[F](2 * s.entries()); t.threads == 1 {
+	if t := teamOver[F](2*s.entries(), false); t.threads == 1 {
 		s.dotsAndSumsOf(v, 0, middle, sums, others)
 		clear(*memory)
 		s.dotsAndSumsOf(v, middle, s.m, second, otherSecond)

@@ -35,7 +35,7 @@ func (s *storedRows[F]) cut(i, parts int) int {
 // addVectors adds some vectors, one after the other in y, times the numbers of b for each row, to the rows.
 // Several threads take parts of the rows in turn if that pays.
 func (s *storedRows[F]) addVectors(b, y []F, vectors int) {
-	t := teamOver[F](s.entries())
+	t := teamOver[F](s.entries(), false)
 	if t.threads == 1 {
 		s.addTo(0, s.m, b, y, vectors)
 		return
@@ -57,7 +57,7 @@ func (s *storedRows[F]) addTo(lo, hi int, b, y []F, vectors int) {
 // dots sets sums to the products of a part of each row and x. Several threads take parts of the rows in turn
 // if that pays.
 func (s *storedRows[F]) dots(of part, sums, x []F) {
-	t := teamOver[F](s.entries())
+	t := teamOver[F](s.entries(), false)
 	if t.threads == 1 {
 		s.dotsOf(0, s.m, of, sums, x)
 		return
@@ -98,7 +98,7 @@ func (s *storedRows[F]) addSums(d dotsAndSums[F], sums []F) {
 	memory := borrow[F](tile.Pad(s.n))
 	defer giveBack(memory)
 	others := *memory
-	if t := teamOver[F](s.entries()); t.threads == 1 {
+	if t := teamOver[F](s.entries(), false); t.threads == 1 {
 		s.addSumsOf(&d, 0, middle, sums)
 		s.addSumsOf(&d, middle, s.m, cleared(others, s.n))
 	} else {

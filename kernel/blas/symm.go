@@ -193,7 +193,7 @@ const mirrored = 64
 // mirror copies the triangle of a symmetric matrix to both triangles of another one. Several threads take
 // parts of the rows in turn if that pays.
 func mirror[F tile.Float](to []F, ldt int, a []F, lda, n int, ul blas.Uplo) {
-	t := teamOver[F](2 * n * n)
+	t := teamOver[F](2*n*n, false)
 	if t.threads == 1 {
 		mirrorRows(to, ldt, a, lda, n, ul, 0, n)
 		return

@@ -63,7 +63,7 @@ func symv[F tile.Float](
 		clear(sums[:n])
 		v.add(sums, 0, n)
 	} else {
-		v.share(teamOver[F](n*n/2), sums, parts)
+		v.share(teamOver[F](n*n/2, false), sums, parts)
 	}
 	if beta != 0 {
 		for k, e := range gather(old, y, n, incY) {

@@ -67,18 +67,24 @@ func isSoon(after time.Duration, size, always int) bool {
 	return after <= 2*workers.Linger+longest*time.Duration(size)/time.Duration(always)
 }
 
-// teamFor returns the threads for a number of multiplications by tiles. Nested in a longer computation, a
-// brief one keeps to one thread.
-func teamFor[F tile.Float](multiplications int, nested bool) team {
-	u := tune().products
+// within returns the sizes for a computation that is nested in a longer one, or not. A nested brief one keeps
+// to one thread: another step shares its operands in another way, and these would go from core to core.
+func (u sharing) within(nested bool) sharing {
 	if nested {
 		u.soon = u.always
 	}
-	return u.teamFor(multiplications >> kind[F]())
+	return u
 }
 
-// teamOver returns the threads for a pass over some entries.
-func teamOver[F tile.Float](entries int) team { return tune().passes.teamFor(entries >> kind[F]()) }
+// teamFor returns the threads for some multiplications by tiles, nested in a longer computation or not.
+func teamFor[F tile.Float](multiplications int, nested bool) team {
+	return tune().products.within(nested).teamFor(multiplications >> kind[F]())
+}
+
+// teamOver returns the threads for a pass over some entries, nested in a longer computation or not.
+func teamOver[F tile.Float](entries int, nested bool) team {
+	return tune().passes.within(nested).teamFor(entries >> kind[F]())
+}
 
 // lineOf returns the number of entries in a line of a cache.
 func lineOf[F tile.Float]() int { return wholeLine << kind[F]() }

@@ -109,11 +109,9 @@ const (
 	// and Cholesky.SolveVec, 2 to 64; LU.Solve with 3 sides.
 	trmvOrder, trsvDots, trsvUnit, trmvTurned32, trmvOrder32 = 52, 14, 20, 14, 40
 	tinyUnknowns, tinyFactors, tinyFactors32, loopOrder      = 11, 12, 23, 16
-	// fewUpdates is the largest k for which A A' takes no blocks, up to updateMultiplications. SymRankK
-	// and SymOuterK of 2 to 32 columns.
+	// fewUpdates is the largest k for which A A' has no blocks, up to updateMultiplications. SymRankK 2-32.
 	fewUpdates, updateMultiplications = 32, 1 << 22
-	// fewRanksOrder is the least order of C + A A' where up to tile.OuterVectors columns of A are added row
-	// by row. SymRankK 16x2 to 600x4.
+	// From fewRanksOrder on C + A A' adds up to tile.OuterVectors columns by rows. SymRankK 16x2 to 600x4.
 	fewRanksOrder = 24
 	// fewColumns is the largest number of columns of a product A'B that is computed as the transpose of
 	// B'A, for at least manyRows rows. It is transposedColumns or transposedColumns32 if A has at least
@@ -196,8 +194,7 @@ const (
 	// least fewForVectors of at least longReflectors entries. It is moreVectors if the reflectors fill a
 	// panel. QR.SolveTo and LQ.SolveTo of 1 to 8 sides.
 	fewVectors, moreVectors, fewForVectors, longReflectors = 4, 8, 4, 32
-	// fewForFactors and fewForCholesky are the orders below which gonum needs no more time. Solve,
-	// Cholesky.
+	// fewForFactors and fewForCholesky are the orders below which gonum needs no more time. Solve, Cholesky.
 	fewForFactors, fewForCholesky = 24, 33
 	// complexMultiplications is the number of multiplications of complex numbers below which gonum
 	// multiplies two matrices as fast. complexSides and complexSidesRight are the largest numbers for which

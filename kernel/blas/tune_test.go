@@ -79,7 +79,7 @@ func TestSameBitsForAllStreams(t *testing.T) {
 				return x
 			}
 			x, y, a, pairs := values(2*n), values(2*n), values(n*n), values(2*n*n)
-			ger(n, n, .7, x, 1, y, 1, a, n)
+			ger(true, n, n, .7, x, 1, y, 1, a, n)
 			zger(blas.ConjTrans, n, n, .7-.2i, x, 1, y, 1, pairs, n)
 			singles := make([]float32, 2*n*n)
 			zger(blas.Trans, n, n, .7-.2i, inSingles(x), 1, inSingles(y), 1, singles, n)

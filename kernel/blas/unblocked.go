@@ -61,19 +61,34 @@ func (*solvers) Dlarf(
 		length--
 		at -= incV
 	}
-	var i Implementation
 	switch {
 	case length == 0:
 	case s == blas.Left:
 		if n = own.Iladlc(length, n, c, ldc) + 1; n > 0 {
-			i.Dgemv(blas.Trans, length, n, 1, c, ldc, v, incV, 0, work, 1)
-			i.Dger(length, n, -tau, v, incV, work, 1, c, ldc)
+			nestedGemv(length, n, c, ldc, v, incV, work)
+			nestedGer(length, n, -tau, v, incV, work, 1, c, ldc)
 		}
 	default:
 		if m = own.Iladlr(m, length, c, ldc) + 1; m > 0 {
+			var i Implementation
 			i.Dgemv(blas.NoTrans, m, length, 1, c, ldc, v, incV, 0, work, 1)
 			i.Dger(m, length, -tau, work, 1, v, incV, c, ldc)
 		}
+	}
+}
+
+// nestedGemv computes y = A'x as Dgemv does, and nestedGer computes Dger, where the other one follows or came
+// before. Several threads take columns in one and rows in the other.
+func nestedGemv(m, n int, a []float64, lda int, x []float64, incX int, y []float64) {
+	const tA = blas.Trans
+	if m*n < dotLength || gonumMultiplies(tA, m, n, 1) || !gemv(false, tA, m, n, 1, a, lda, x, incX, 0, y, 1) {
+		Implementation{}.Dgemv(tA, m, n, 1, a, lda, x, incX, 0, y, 1)
+	}
+}
+
+func nestedGer(m, n int, alpha float64, x []float64, incX int, y []float64, incY int, a []float64, lda int) {
+	if gonumAdds[float64](m, n) || !ger(false, m, n, alpha, x, incX, y, incY, a, lda) {
+		Implementation{}.Dger(m, n, alpha, x, incX, y, incY, a, lda)
 	}
 }
 

@@ -38,8 +38,6 @@ const (
 	byColumns
 	// byBoth: the last columns of a product by byColumns, and those before them by byTiles.
 	byBoth
-	// byFew: a complex product of few rows or columns, without packing the larger factor.
-	byFew
 	// byPanels: the tiles of a small product, without blocks.
 	byPanels
 	// byCopying: right sides of a triangle in memory of their own, for tiles of whole vectors.

@@ -124,7 +124,7 @@ func (v *complexVector[F]) compute(tA blas.Transpose) {
 	if tA != blas.NoTrans {
 		entries, most = v.n, columnsOfPairs/2
 	}
-	t := teamOver[F](2 * v.m * v.n)
+	t := teamOver[F](2*v.m*v.n, false)
 	if t.threads == 1 {
 		v.part(tA, 0, entries)
 		return

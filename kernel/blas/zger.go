@@ -81,7 +81,7 @@ type outerPairs[F tile.Float] struct {
 
 // share adds the product, on several threads if that pays: they take parts of the rows in turn.
 func (u *outerPairs[F]) share() {
-	t := teamOver[F](2 * u.m * u.n)
+	t := teamOver[F](2*u.m*u.n, false)
 	if t.threads == 1 {
 		u.part(t, 0, u.m)
 		return
