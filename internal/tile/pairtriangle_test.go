@@ -20,7 +20,7 @@ type pairTriangle[F tile.Float] struct {
 // newPairTriangle takes the samples for the order, the features for the number of entries in a row, and the
 // rank for the direction and for whether the conjugate triangle is applied.
 func newPairTriangle[F tile.Float](r *run, s shape) *pairTriangle[F] {
-	t := &pairTriangle[F]{order: orderOf(s, tile.TriangleOrder32), cols: s.d, conjugate: s.r/8%2 == 1}
+	t := &pairTriangle[F]{order: orderOf(s, tile.TriangleOrder), cols: min(s.d, 2500), conjugate: s.r/8%2 == 1}
 	t.a, t.down = columns[F](r, 2*t.order, t.order, 2)
 	t.across = 2
 	for i := range t.order {
@@ -79,12 +79,20 @@ func (t *pairTriangle[F]) place(i int) int {
 // addPart adds a part, 0 or 1, of a product of complex numbers, times a factor.
 func addPart(want *sum, part int, re, im, x, y, factor float64) {
 	if part == 0 {
-		want.add(re*factor, x)
-		want.add(-im*factor, y)
+		addTimes(want, re, x, factor)
+		addTimes(want, -im, y, factor)
 	} else {
-		want.add(re*factor, y)
-		want.add(im*factor, x)
+		addTimes(want, re, y, factor)
+		addTimes(want, im, x, factor)
 	}
+}
+
+// addTimes adds x y factor. A small x is scaled, since x factor would lose its last digits.
+func addTimes(want *sum, x, y, factor float64) {
+	if math.Abs(x) < 0x1p-900 {
+		x, y = x*0x1p600, y*0x1p-600
+	}
+	want.add(x*factor, y)
 }
 
 // multiplyComplexRows holds every entry to its definition.
