@@ -9,12 +9,10 @@ import (
 	"github.com/difalt/difalt/internal/tile"
 )
 
-// besideSquares takes the rank for the length of sums, either triangle, and real and complex entries. The
-// other triangle stays.
+// besideSquares takes the rank for the length of sums, and either triangle. The other triangle stays.
 func besideSquares[F tile.Float](r *run, s shape) {
 	const rows = tile.SquareRows
-	m, n, upper, reals, at := s.n, max(s.r, 1), s.d%2 > 0, 1+s.d/2%2, tile.Layout{}
-	columns, side := m*reals, rows*reals
+	m, n, upper, at := s.n, max(s.r, 1), s.d%2 > 0, tile.Layout{}
 	var w []F
 	if s.d%3 > 0 {
 		byRows, ldw := dense[F](r, "w", n, m)
@@ -23,29 +21,29 @@ func besideSquares[F tile.Float](r *run, s shape) {
 		byColumns, ldw := dense[F](r, "w", m, n)
 		w, at = byColumns, tile.ByColumns(ldw)
 	}
-	z, ldz := dense[F](r, "z", columns, n)
-	c, ldc := filled[F](r, columns, columns, m, 1)
-	squares := alloc[F](r, m*side)
+	z, ldz := dense[F](r, "z", m, n)
+	c, ldc := filled[F](r, m, m, m, 1)
+	squares := alloc[F](r, m*rows)
 	clear(squares)
 	for _, u := range updates[F]() {
 		before := slices.Clone(c)
-		r.call(func() { tile.TriangleOf(upper, reals, c, ldc, squares, w, at, z, ldz, m, n, u) })
+		r.call(func() { tile.TriangleOf(upper, c, ldc, squares, w, at, z, ldz, m, n, u) })
 		product := func(want *sum, i, k int) {
 			for j := range n {
 				place := i*at.Down + (j+1)/2*at.Next + j/2*at.Across
 				want.add(float64(u.Alpha)*float64(w[place]), float64(z[j*ldz+k]))
 			}
 		}
-		entries(r, c, ldc, columns, m, func(want *sum, k, i int) {
-			if beside := k/side < i/rows; k/side == i/rows || beside == upper {
+		entries(r, c, ldc, m, m, func(want *sum, k, i int) {
+			if beside := k/rows < i/rows; k/rows == i/rows || beside == upper {
 				want.add(float64(before[i*ldc+k]), 1)
 				return
 			}
 			updated(want, u, before, i*ldc+k)
 			product(want, i, k)
 		})
-		entries(r, squares, side, side, m, func(want *sum, k, i int) {
-			if column := i/rows*side + k; column < columns {
+		entries(r, squares, rows, rows, m, func(want *sum, k, i int) {
+			if column := i/rows*rows + k; column < m {
 				product(want, i, column)
 			}
 		})

@@ -75,7 +75,7 @@ func smallTriangleOf[F tile.Float](
 		addSquare(ul, c, ldc, beta, squares, n, n)
 		return
 	}
-	tile.TriangleOf(ul == blas.Upper, 1, c, ldc, squares, a, at, right, ldr, n, k, update)
+	tile.TriangleOf(ul == blas.Upper, c, ldc, squares, a, at, right, ldr, n, k, update)
 	const side = tile.SquareRows
 	for i := 0; i < n; i += side {
 		addSquare(ul, c[i*ldc+i:], ldc, beta, squares[i*side:], side, min(side, n-i))
