@@ -107,7 +107,7 @@ const (
 	// up to tinyFactors, in float32 tinyFactors32, for systems up to tinyUnknowns; and below loopOrder for
 	// vectors with other increments, which are copied from there on. Tri·v, blas64.Trsv and Trmv, LU.SolveVec
 	// and Cholesky.SolveVec, 2 to 64; LU.Solve with 3 sides.
-	trmvOrder, trsvDots, trsvUnit, trmvTurned32, trmvOrder32 = 52, 14, 20, 14, 40
+	trmvOrder, trsvDots, trsvUnit, trmvTurned32, trmvOrder32 = 52, 14, 15, 14, 40
 	tinyUnknowns, tinyFactors, tinyFactors32, loopOrder      = 11, 12, 23, 16
 	// fewUpdates is the largest k for which A A' has no blocks, up to updateMultiplications. SymRankK 2-32.
 	fewUpdates, updateMultiplications = 32, 1 << 22
@@ -201,7 +201,7 @@ const (
 	// it multiplies a symmetric matrix as fast: on the left, of up to complexSidesOrder rows, and on the
 	// right. Of one row or order it does below pairSidesOrder on the right, and on the left always.
 	// BenchmarkComplex, for all constants of complex numbers.
-	complexMultiplications, complexMultiplicationsTurned = 32, 120
+	complexMultiplications, complexMultiplicationsTurned = 44, 120
 	complexSides, complexSidesOrder, complexSidesRight   = 120, 3, 80
 	// thinPairs is the largest number of entries of the larger factor of a complex row, or of a column, that
 	// is computed as a product, and thinTerms the largest number of terms for each of some inner products.
